@@ -22,6 +22,9 @@ constexpr gsize longest_dictionary = G_MAXUINT16;
 /* NumPy's maximum before version 2 */
 constexpr gsize most_dimensions = 32;
 
+/* Records within records */
+constexpr int deepest_record = 8;
+
 #define EXPECTED_TYPES ", expected '<u2', '<f4', '<f8' or another number of fixed size"
 
 /* `size` includes the magic, the version and the length of the dictionary that
@@ -77,21 +80,22 @@ fail (GError **error, GstStreamError code, const std::string &message)
 }
 
 /* Parses the header's Python dictionary of a string, a bool and a tuple of integers.
- * Values do not nest, so the parser does not recurse. */
+ * Only records nest, up to a limit. */
 class DictionaryReader {
 public:
-  DictionaryReader (const char *text, gsize size, GError **error)
-      : position (text), end (text + size), error (error)
+  DictionaryReader (const char *text, gsize size, NpyRecords records, GError **error)
+      : position (text), end (text + size), records (records), error (error)
   {
   }
 
-  gboolean read (std::string &descr, gboolean &fortran_order, std::vector<gsize> &shape);
+  gboolean read (NpyHeader &header, gboolean &fortran_order);
 
 private:
-  gboolean read_entry (
-      std::string &descr, gboolean &fortran_order, std::vector<gsize> &shape);
+  gboolean read_entry (NpyHeader &header, gboolean &fortran_order);
   gboolean read_string (const char *what, std::string &value);
-  gboolean read_descr (std::string &value);
+  gboolean read_descr (NpyHeader &header);
+  gboolean read_record (gsize &bytes, int depth);
+  gboolean read_field (gsize &bytes, int depth);
   gboolean read_bool (gboolean &value);
   gboolean read_shape (std::vector<gsize> &value);
   gboolean read_length (gsize &value);
@@ -102,6 +106,7 @@ private:
 
   const char *position;
   const char *end;
+  NpyRecords records;
   GError **error;
   gboolean has_descr = FALSE;
   gboolean has_fortran_order = FALSE;
@@ -158,15 +163,98 @@ DictionaryReader::read_string (const char *what, std::string &value)
   return TRUE;
 }
 
+/* Returns the bytes of a field of type "<f4" or "|V3", or 0. Padding is of the type V. */
+gsize
+size_of_field (const std::string &descr)
+{
+  const char order = descr.size () > 2 ? descr[0] : ' ';
+  const char kind = descr.size () > 2 ? descr[1] : ' ';
+  guint64 size = 0;
+  if ((order != '<' && order != '|' && order != '>')
+      || !g_ascii_string_to_unsigned (
+          descr.c_str () + 2, 10, 1, G_MAXINT32, &size, nullptr))
+    return 0;
+  if (kind == 'V' || kind == 'S' || (kind == 'b' && size == 1))
+    return gsize (size);
+  const bool is_swapped = order == '>' && size > 1;
+  const bool is_number = kind == 'c' ? size == 8 || size == 16
+                                     : number_of_kind (kind, gsize (size)) != nullptr;
+  return is_number && !is_swapped ? gsize (size) : 0;
+}
+
+/* ('a', '<f4'), ('b', '<f4', (3,)) or ('c', [('x', '<i4')]) */
 gboolean
-DictionaryReader::read_descr (std::string &value)
+DictionaryReader::read_field (gsize &bytes, int depth)
+{
+  std::string text;
+  std::vector<gsize> shape;
+  gsize size = 0;
+
+  if (!expect ("(", "\"(\" before a field"))
+    return FALSE;
+  if (!read_string ("the name of a field", text) || !expect (",", "\",\" after a name"))
+    return FALSE;
+  skip_spaces ();
+  if (position < end && *position == '[') {
+    if (!read_record (size, depth + 1))
+      return FALSE;
+  } else {
+    const char *start = position;
+    if (!read_string ("the type of a field", text))
+      return FALSE;
+    size = size_of_field (text);
+    if (size == 0) {
+      position = start;
+      return unexpected ("a field of bytes or little-endian numbers");
+    }
+  }
+  if (accept (",") && !read_shape (shape))
+    return FALSE;
+  for (gsize length : shape) {
+    if (!g_size_checked_mul (&size, size, length) || size > gsize (G_MAXINT32))
+      return unexpected ("a record of less than 2 GiB");
+  }
+  bytes += size;
+  return bytes <= gsize (G_MAXINT32) ? expect (")", "\")\" after a field")
+                                     : unexpected ("a record of less than 2 GiB");
+}
+
+gboolean
+DictionaryReader::read_record (gsize &bytes, int depth)
+{
+  if (depth == deepest_record)
+    return unexpected ("records in records up to 8 deep");
+  if (!expect ("[", "\"[\""))
+    return FALSE;
+  while (!accept ("]")) {
+    if (!read_field (bytes, depth))
+      return FALSE;
+    if (!accept (","))
+      return expect ("]", "\",\" or \"]\" after a field");
+  }
+  return TRUE;
+}
+
+gboolean
+DictionaryReader::read_descr (NpyHeader &header)
 {
   skip_spaces ();
-  if (position < end && *position == '[')
+  const char *start = position;
+  if (start == end || *start != '[') {
+    if (!read_string ("the string of 'descr'", header.descr))
+      return FALSE;
+    if (records == NpyRecords::TAKE && header.descr.compare (0, 2, "|V") == 0)
+      header.record = size_of_field (header.descr);
+    return TRUE;
+  }
+  if (records == NpyRecords::REFUSE)
     return fail (error, GST_STREAM_ERROR_FORMAT,
-        ".npy header: 'descr' is the record " + printable (position, end - position)
+        ".npy header: 'descr' is the record " + printable (start, end - start)
             + EXPECTED_TYPES);
-  return read_string ("the string of 'descr'", value);
+  if (!read_record (header.record, 0))
+    return FALSE;
+  header.descr = printable (start, position - start);
+  return header.record > 0 || unexpected ("a record of a byte or more");
 }
 
 gboolean
@@ -227,8 +315,7 @@ DictionaryReader::read_shape (std::vector<gsize> &value)
 }
 
 gboolean
-DictionaryReader::read_entry (
-    std::string &descr, gboolean &fortran_order, std::vector<gsize> &shape)
+DictionaryReader::read_entry (NpyHeader &header, gboolean &fortran_order)
 {
   constexpr auto keys = "one each of 'descr', 'fortran_order' and 'shape'";
   const char *start = position;
@@ -237,23 +324,22 @@ DictionaryReader::read_entry (
   if (!read_string (keys, key) || !expect (":", "\":\" after a key"))
     return FALSE;
   if (key == "descr" && !std::exchange (has_descr, TRUE))
-    return read_descr (descr);
+    return read_descr (header);
   if (key == "fortran_order" && !std::exchange (has_fortran_order, TRUE))
     return read_bool (fortran_order);
   if (key == "shape" && !std::exchange (has_shape, TRUE))
-    return read_shape (shape);
+    return read_shape (header.shape);
   position = start;
   return unexpected (keys);
 }
 
 gboolean
-DictionaryReader::read (
-    std::string &descr, gboolean &fortran_order, std::vector<gsize> &shape)
+DictionaryReader::read (NpyHeader &header, gboolean &fortran_order)
 {
   if (!expect ("{", "\"{\""))
     return FALSE;
   while (!accept ("}")) {
-    if (!read_entry (descr, fortran_order, shape))
+    if (!read_entry (header, fortran_order))
       return FALSE;
     if (accept (","))
       continue;
@@ -273,6 +359,9 @@ DictionaryReader::read (
 gboolean
 find_type (NpyHeader &header, GError **error)
 {
+  header.type = NumberType::u8;
+  if (header.record > 0)
+    return TRUE;
   const std::string &descr = header.descr;
   const char order = descr.size () > 2 ? descr[0] : ' ';
   char kind = descr.size () > 2 ? descr[1] : ' ';
@@ -319,13 +408,14 @@ check_data_size (const NpyHeader &header, GError **error)
 }
 
 gboolean
-parse_dictionary (const char *text, gsize size, NpyHeader &header, GError **error)
+parse_dictionary (
+    const char *text, gsize size, NpyHeader &header, NpyRecords records, GError **error)
 {
   gboolean fortran_order = FALSE;
-  DictionaryReader reader (text, size, error);
+  DictionaryReader reader (text, size, records, error);
 
-  if (!reader.read (header.descr, fortran_order, header.shape)
-      || !find_type (header, error))
+  header.record = 0;
+  if (!reader.read (header, fortran_order) || !find_type (header, error))
     return FALSE;
   /* C and Fortran order are the same for one dimension. */
   if (fortran_order && header.shape.size () > 1)
@@ -432,7 +522,7 @@ read_file (const char *path, gchar **contents, gsize *size, GError **error)
   if (!open_file (path, file, begin, error))
     return FALSE;
   *size = begin.size ();
-  if (npy_parse_header (begin.data (), begin.size (), header, nullptr))
+  if (npy_parse_header (begin.data (), begin.size (), header, nullptr, NpyRecords::TAKE))
     *size = gsize (MIN (
         MAX (file.size (), begin.size ()), header.data_offset + header.data_size ()));
   *contents = static_cast<gchar *> (g_try_malloc (MAX (*size, 1)));
@@ -456,7 +546,7 @@ read_file (const char *path, gchar **contents, gsize *size, GError **error)
 gsize
 NpyHeader::value_size () const
 {
-  return info_of (type).size * (complex ? 2 : 1);
+  return record > 0 ? record : info_of (type).size * (complex ? 2 : 1);
 }
 
 gsize
@@ -494,7 +584,8 @@ npy_header_size (const guint8 *data, gsize size)
 }
 
 gboolean
-npy_parse_header (const guint8 *data, gsize size, NpyHeader &header, GError **error)
+npy_parse_header (
+    const guint8 *data, gsize size, NpyHeader &header, GError **error, NpyRecords records)
 {
   if (!check_preface (data, size, error) || !check_header_is_whole (data, size, error))
     return FALSE;
@@ -502,11 +593,11 @@ npy_parse_header (const guint8 *data, gsize size, NpyHeader &header, GError **er
   Preface preface = preface_of (data, size);
   header.data_offset = preface.size + preface.dictionary;
   return parse_dictionary (reinterpret_cast<const char *> (data) + preface.size,
-      preface.dictionary, header, error);
+      preface.dictionary, header, records, error);
 }
 
 gboolean
-npy_load (const char *path, NpyArray &array, GError **error)
+npy_load (const char *path, NpyArray &array, GError **error, NpyRecords records)
 {
   gchar *contents = nullptr;
   gsize size = 0;
@@ -514,7 +605,7 @@ npy_load (const char *path, NpyArray &array, GError **error)
   if (!read_file (path, &contents, &size, error))
     return FALSE;
   array.contents.reset (reinterpret_cast<guint8 *> (contents), g_free);
-  if (!npy_parse_header (array.contents.get (), size, array.header, error)
+  if (!npy_parse_header (array.contents.get (), size, array.header, error, records)
       || !check_data_is_whole (array.header, size, error)) {
     g_prefix_error (error, "%s: ", path);
     return FALSE;

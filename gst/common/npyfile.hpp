@@ -18,11 +18,13 @@ namespace opencl {
 constexpr guint8 npy_magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 struct NpyHeader {
-  /* Type in NumPy's notation, such as "<f4" */
+  /* Type in NumPy's notation, such as "<f4"; the start of that of a record */
   std::string descr;
-  /* Type of one value, or of each part of a complex value. A bool is a uint8. */
+  /* Type of one value, or of each part of a complex value. A bool and the bytes of a
+   * record are uint8. */
   NumberType type;
   bool complex = false;
+  gsize record = 0; /* bytes of a record of a structured type, else 0 */
   bool big_endian = false;
   /* Outermost dimension first; the last one is contiguous. Empty for a single value. */
   std::vector<gsize> shape;
@@ -40,9 +42,11 @@ struct NpyHeader {
  * a file that is not a .npy file. */
 gsize npy_header_size (const guint8 *data, gsize size);
 
+enum class NpyRecords { REFUSE, TAKE };
+
 /* Parses the header at the start of `data`. Values may follow; they are ignored. */
-gboolean npy_parse_header (
-    const guint8 *data, gsize size, NpyHeader &header, GError **error);
+gboolean npy_parse_header (const guint8 *data, gsize size, NpyHeader &header,
+    GError **error, NpyRecords records = NpyRecords::REFUSE);
 
 /* A shape as Python writes it, for messages: (100, 1024). */
 std::string npy_shape_text (const std::vector<gsize> &shape);
@@ -58,7 +62,8 @@ struct NpyArray {
   const guint8 *values () const { return contents.get () + header.data_offset; }
 };
 
-gboolean npy_load (const char *path, NpyArray &array, GError **error);
+gboolean npy_load (const char *path, NpyArray &array, GError **error,
+    NpyRecords records = NpyRecords::REFUSE);
 
 /* Converts between big-endian and the host's byte order, in place. */
 void npy_swap_bytes (guint8 *values, gsize size, gsize number_size);

@@ -198,13 +198,22 @@ is_atomic (const std::string &name)
          || name.compare (0, 5, "atom_") == 0;
 }
 
-bool
-calls_atomic_on (const std::string &source, const std::string &pointer)
+static bool
+is_of_integers (const std::string &name)
+{
+  return name == "read_imagei" || name == "read_imageui" || name == "write_imagei"
+         || name == "write_imageui";
+}
+
+/* Returns whether `name` is in the first argument of a call of such a function. */
+static bool
+calls_on (const std::string &source, bool (*is_meant) (const std::string &),
+    const std::string &name)
 {
   Tokens tokens;
   add_tokens (without_comments (source), 0, tokens);
   for (gsize call = 0; call + 1 < tokens.size (); call++) {
-    if (!is_atomic (tokens[call].text) || tokens[call + 1].text != "(")
+    if (!is_meant (tokens[call].text) || tokens[call + 1].text != "(")
       continue;
     int depth = 0;
     for (gsize at = call + 1; at < tokens.size (); at++) {
@@ -212,10 +221,51 @@ calls_atomic_on (const std::string &source, const std::string &pointer)
       depth += text == "(" ? 1 : text == ")" ? -1 : 0;
       if (depth == 0 || (depth == 1 && text == ","))
         break;
-      if (text == pointer)
+      if (text == name)
         return true;
     }
   }
   return false;
+}
+
+bool
+calls_atomic_on (const std::string &source, const std::string &pointer)
+{
+  return calls_on (source, is_atomic, pointer);
+}
+
+bool
+uses_integers_of (const std::string &source, const std::string &image)
+{
+  return calls_on (source, is_of_integers, image);
+}
+
+std::string
+body_of_struct (const std::string &source, const std::string &type)
+{
+  const std::string text = without_comments (source);
+  std::string found;
+
+  auto stripped = [&] (gsize begin, gsize end) {
+    const gsize first = text.find_first_not_of (" \t\n", begin);
+    const gsize last = text.find_last_not_of (" \t\n", end - 1);
+    return first < end ? text.substr (first, last + 1 - first) : "";
+  };
+  for (gsize at = 0, open; (at = text.find ("struct", at)) != std::string::npos;
+       at = open) {
+    open = std::min (text.find_first_of ("{;", at), text.size ());
+    const gsize close = text.find_first_of ("{}", open + 1);
+    const gsize end = close < text.size () ? text.find_first_of ("{;", close + 1) : close;
+    if (end >= text.size () || text[open] != '{' || text[close] != '}'
+        || text[end] != ';')
+      continue;
+    const std::string alias = stripped (close + 1, end);
+    if (alias != type && (!alias.empty () || stripped (at, open) != type))
+      continue;
+    if (!found.empty ())
+      return ""; /* which of them counts depends on conditions */
+    found = text.substr (open + 1, close - open - 1);
+  }
+  return found;
 }
 } // namespace compute

@@ -49,8 +49,9 @@ program_properties ()
           &ProgramSettings::options, opencl::playing},
       {"arguments", "Arguments",
           "Arguments of the kernel by name, such as \"arguments, gain=2.5, "
-          "color=<1,0,0,1>, weights=w.npy\": a number, an array for a vector, a .npy "
-          "file for a pointer, a number of elements for local memory",
+          "color=<1,0,0,1>, weights=w.npy\": a number, an array for a vector or a "
+          "struct, a .npy file for a pointer or a struct, a number of elements for local "
+          "memory, words such as linear+clamp-to-edge for a sampler",
           &ProgramSettings::arguments, opencl::playing},
       {"global-size", "Global size",
           "Number of work-items, \"x,y,z\". Each is an expression of numbers, width, "

@@ -12,7 +12,9 @@
  * memory. The kernel's arguments are bound by name. Most drivers do not report the names
  * for a binary or SPIR-V. `parameters` must then declare them.
  *
- * - `input`, `output`: pointers to the input and the output frame. An input that is not
+ * - `input`, `output`: pointers to the input and the output frame, or images
+ *   (`image2d_t`). If the kernel has no such name, the output is the only pointer or image
+ *   that it writes, and the input is the first one that it reads. An input that is not
  *   declared const is copied for each frame, because other elements may use it. The output
  *   holds old values unless `fill-output` is set, so a kernel that adds to it, such as a
  *   histogram, needs `fill-output=0`
@@ -21,7 +23,7 @@
  *   before them, `input_width`: of that array
  * - `stride`, `output_stride`, `input_stride`: row stride in bytes. If the kernel has no
  *   stride for an array, its rows are contiguous
- * - `frame` (counted from 0), `time` (in seconds)
+ * - `frame` or `index` (counted from 0), `time` (in seconds)
  * - `previous`: pointer to the last output, zeros at the first frame. Its rows have the
  *   stride of the output's, unless the kernel has `previous_stride`
  * - all others: values of `arguments`

@@ -94,8 +94,10 @@ Program::create (GstOpenCLContext *context, const Task &task,
   if (!program->build (task, previous, error))
     return nullptr;
   program->add_last_output (task, previous);
+  program->name_streams (task.arguments);
   program->scratch.resize (program->streams.size ());
   program->scratch_bytes.resize (program->streams.size ());
+  program->images.resize (program->streams.size ());
   if (!program->choose_row_strides (error)
       || !program->check_arguments (task.arguments, error)
       || !program->bind_all (task, previous, error) || !program->set_size (task, error))
@@ -147,12 +149,43 @@ Program::build (const Task &task, const Program *previous, GError **error)
     return false;
   if (!task.parameters.empty ())
     return read_declared_signature (kernel (), task.parameters, signature, error);
-  if (read_signature (kernel (), signature, &reason))
+  if (read_signature (kernel (), signature, &reason)) {
+    if (!task.compiled)
+      find_structs (task.source);
     return true;
+  }
   g_prefix_error (&reason, "The arguments of the kernel \"%s\" cannot be bound by name: ",
       kernel_name.c_str ());
   g_propagate_error (error, reason);
   return false;
+}
+
+/* Finds the members of structs, or else their size. Some drivers do not check the size of an
+ * argument. The compiler stores it in a kernel's work-group size. */
+void
+Program::find_structs (const std::string &source)
+{
+  for (Parameter &parameter : signature) {
+    if (!parameter.number && !parameter.is_image ())
+      read_fields (source, parameter);
+    if (!parameter.is_struct () || !parameter.fields.empty ())
+      continue;
+    const std::string text =
+        source
+        + "\nkernel __attribute"
+          "__ ((reqd_work_group_size (sizeof ("
+        + parameter.type + "), 1, 1))) void size_of_argument (global int *unused) { }\n";
+    const cl::Program sized (gst_opencl_context_get_program (
+        context, text.c_str (), options.c_str (), nullptr));
+    const cl::Kernel kernel (
+        sized () ? clCreateKernel (sized (), "size_of_argument", nullptr) : nullptr);
+    gsize group[3] = {};
+    if (kernel ()
+        && clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
+               CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group, group, nullptr)
+               == CL_SUCCESS)
+      parameter.bytes = group[0];
+  }
 }
 
 bool
@@ -176,11 +209,14 @@ Program::choose_kernel (cl_program program, const Task &task, GError **error)
   return gst_opencl_check (code, "clCreateKernel", error);
 }
 
-bool
-Program::has (const std::string &name) const
+const Parameter *
+Program::parameter_named (const std::string &name) const
 {
-  return std::any_of (signature.begin (), signature.end (),
-      [&] (const Parameter &parameter) { return parameter.name == name; });
+  for (const Parameter &parameter : signature) {
+    if (parameter.name == name)
+      return &parameter;
+  }
+  return nullptr;
 }
 
 const Stream *
@@ -209,6 +245,33 @@ Program::add_last_output (const Task &task, const Program *previous)
     last = previous->last;
 }
 
+/* Renames the output if the kernel does not have its name, to the only array or image that
+ * the kernel writes. Renames the inputs if it has the name of none, to those that it
+ * reads, in order. */
+void
+Program::name_streams (const GstStructure *arguments)
+{
+  std::vector<std::string> read, written_to;
+
+  for (const Parameter &parameter : signature) {
+    const char *name = parameter.name.c_str ();
+    const bool is_named = stream_named (parameter.name)
+                          || (arguments && gst_structure_has_field (arguments, name));
+    if (!is_named && parameter.is_written ())
+      written_to.push_back (parameter.name);
+    else if (!is_named && (parameter.space == Parameter::GLOBAL || parameter.is_image ()))
+      read.push_back (parameter.name);
+  }
+  if (!has (output ().name) && written_to.size () == 1)
+    streams[n_frames - 1].name = written_to[0];
+  const gsize inputs = n_frames - 1;
+  if (std::any_of (streams.begin (), streams.begin () + gssize (inputs),
+          [&] (const Stream &stream) { return has (stream.name); }))
+    return;
+  for (gsize n = 0; n < std::min (inputs, read.size ()); n++)
+    streams[n].name = read[n];
+}
+
 /* A kernel without a stride argument expects contiguous rows. */
 bool
 Program::choose_row_strides (GError **error)
@@ -222,7 +285,9 @@ Program::choose_row_strides (GError **error)
     const Stream &stream = streams[n];
     const bool has_output_stride = has ("stride") || has (out + "_stride");
     RowStride wanted = RowStride::CONTIGUOUS;
-    if (has (stream.name + "_stride") || (is_output (n) && has ("stride")))
+    if (has (stream.name) && parameter_named (stream.name)->is_image ())
+      wanted = RowStride::OF_IMAGE;
+    else if (has (stream.name + "_stride") || (is_output (n) && has ("stride")))
       wanted = RowStride::OWN;
     else if (n < n_frames ? has ("stride") && stream.is_video && output ().is_video
                           : has_output_stride)
@@ -288,18 +353,16 @@ Program::bind (cl_uint index, const Task &task, const Program *previous, GError 
   const GValue *value = argument_of (task, parameter);
   bool bound = false;
 
-  if (parameter.space == Parameter::OTHER)
-    return fail_argument (error,
-        "The argument \"" + parameter.name
-            + "\" is not supported, expected a number, a vector or a pointer to one",
-        signature);
+  if (parameter.is_image ())
+    return bind_image (index, task, error);
+  if (parameter.is_sampler ())
+    return bind_sampler (index, value, error);
   if (parameter.is_array ())
     return bind_array (index, task, previous, error);
   if (parameter.space == Parameter::LOCAL && value)
     return bind_local (index, value, error);
-  if (parameter.space == Parameter::VALUE && !parameter.number)
-    return fail_argument (error,
-        "The argument \"" + parameter.name + "\" has an unsupported type", signature);
+  if (parameter.is_struct ())
+    return bind_struct (index, value, error);
   if (parameter.space == Parameter::VALUE && value)
     return bind_number (index, value, error);
   if (parameter.space == Parameter::VALUE && !bind_attribute (index, bound, error))
@@ -342,21 +405,54 @@ Program::bind_array (
   return set (index, sizeof buffer, &buffer, error);
 }
 
+bool
+Program::bind_image (cl_uint index, const Task &task, GError **error)
+{
+  const Parameter &parameter = signature[index];
+  const Stream *stream = stream_named (parameter.name);
+  if (!stream || (stream == &output ()) != parameter.is_written ())
+    return fail_argument (error,
+        "The argument \"" + parameter.name
+            + "\" is an image, expected a read_only image that is an input, or a "
+              "write_only one that is the output",
+        signature);
+  const gsize n = gsize (stream - streams.data ());
+  images[n] = FrameImage::make (context, *stream, parameter,
+      uses_integers_of (task.source, parameter.name), fill >= 0, error);
+  bindings.push_back ({Binding::STREAM, index, n});
+  return images[n] != nullptr;
+}
+
+bool
+Program::bind_sampler (cl_uint index, const GValue *value, GError **error)
+{
+  samplers.emplace_back ();
+  const bool made =
+      make_sampler (context, signature[index], value, samplers.back (), error);
+  const cl_sampler sampler = samplers.back () ();
+  return made && set (index, sizeof sampler, &sampler, error);
+}
+
 static bool
 check_type (const char *path, const opencl::NpyHeader &header, const Parameter &parameter,
     GError **error)
 {
   const bool same = !parameter.number || header.type == parameter.number->type;
   const bool whole = parameter.size () == 0 || parameter.lanes == 3
-                     || header.data_size () % parameter.size () == 0;
+                     || (header.record > 0 && !parameter.number
+                             ? header.record == parameter.size ()
+                             : header.data_size () % parameter.size () == 0);
 
   if (same && whole && header.data_size () > 0)
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
       "%s holds an array of shape %s and type '%s', which does not fit the argument "
-      "\"%s\"",
+      "\"%s\"%s",
       path, opencl::npy_shape_text (header.shape).c_str (), header.descr.c_str (),
-      parameter.text ().c_str ());
+      parameter.text ().c_str (),
+      parameter.number || parameter.size () == 0
+          ? ""
+          : (" of " + std::to_string (parameter.size ()) + " bytes").c_str ());
   return false;
 }
 
@@ -377,7 +473,7 @@ Program::store_array (const char *path, const Parameter &parameter, const Task &
       return check_type (path, stored->header, parameter, error);
     }
   }
-  if (!opencl::npy_load (path, array, error)
+  if (!opencl::npy_load (path, array, error, opencl::NpyRecords::TAKE)
       || !check_type (path, array.header, parameter, error))
     return false;
   stored = std::make_shared<StoredArray> ();
@@ -413,6 +509,44 @@ Program::bind_local (cl_uint index, const GValue *value, GError **error)
       '"' + parameter.name + '"', numbers[0] * Number (parameter.size ()), error);
 }
 
+/* The bytes of a file, or numbers if the source declares the struct with numbers only */
+bool
+Program::bind_struct (cl_uint index, const GValue *value, GError **error)
+{
+  const Parameter &parameter = signature[index];
+  opencl::NpyArray array;
+
+  if (!value || !G_VALUE_HOLDS_STRING (value)) {
+    if (value && !parameter.fields.empty ())
+      return bind_number (index, value, error);
+    const std::string numbers =
+        parameter.fields.empty ()
+            ? ""
+            : "numbers (" + signature_text (parameter.fields) + ") or ";
+    return fail_argument (error,
+        "The argument \"" + parameter.name + "\" is a struct: expected " + numbers
+            + "the name of a .npy file with one record",
+        signature);
+  }
+  if (!opencl::npy_load (
+          g_value_get_string (value), array, error, opencl::NpyRecords::TAKE))
+    return false;
+  const gsize given = array.header.data_size (), known = parameter.size ();
+  const gsize most = opencl::device_info<gsize> (context, CL_DEVICE_MAX_PARAMETER_SIZE);
+  const cl_int code = given <= most && (known == 0 || known == given)
+                          ? clSetKernelArg (kernel (), index, given, array.values ())
+                          : CL_INVALID_ARG_SIZE;
+  if (code != CL_INVALID_ARG_SIZE)
+    return gst_opencl_check (code, "clSetKernelArg", error);
+  return fail_argument (error,
+      "The argument \"" + parameter.text () + "\" has "
+          + (known > 0 ? std::to_string (known) : "another number of") + " bytes, but "
+          + g_value_get_string (value) + " holds " + std::to_string (given)
+          + " bytes of type " + array.header.descr + " and shape "
+          + opencl::npy_shape_text (array.header.shape),
+      signature);
+}
+
 bool
 Program::bind_number (cl_uint index, const GValue *value, GError **error)
 {
@@ -422,7 +556,9 @@ Program::bind_number (cl_uint index, const GValue *value, GError **error)
     return fail_argument (error,
         "The argument \"" + signature[index].name + "\" is set to a "
             + G_VALUE_TYPE_NAME (value) + ", expected "
-            + (signature[index].lanes == 1 ? "a number" : "an array of numbers"),
+            + (signature[index].lanes == 1 && signature[index].fields.empty ()
+                    ? "a number"
+                    : "an array of numbers"),
         signature);
   return set_numbers (index, numbers, error);
 }
@@ -450,8 +586,8 @@ Program::bind_attribute (cl_uint index, bool &bound, GError **error)
   gsize value;
 
   bound = true;
-  if (name == "frame" || name == "time") {
-    bindings.push_back ({name == "frame" ? Binding::FRAME : Binding::TIME, index, 0});
+  if (name == "frame" || name == "index" || name == "time") {
+    bindings.push_back ({name == "time" ? Binding::TIME : Binding::FRAME, index, 0});
     return true;
   }
   for (gsize n = 0; n < streams.size (); n++) {
@@ -518,6 +654,10 @@ Program::find_attribute (const std::string &name, gsize &value) const
 bool
 Program::default_size (const Task &task, std::vector<gsize> &global, GError **error) const
 {
+  if (const auto &image = images[n_frames - 1]) {
+    global = {image->width, image->height};
+    return true;
+  }
   if (output ().is_video) {
     global = {output ().width (), output ().height ()};
     return true;
@@ -589,6 +729,8 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
     wanted = of.line_bytes ();
   else if (of.is_video && row_strides[stream] == RowStride::OF_OUTPUT)
     wanted = output_stride;
+  else if (of.is_video && row_strides[stream] == RowStride::OF_IMAGE)
+    wanted = images[stream]->row_stride (frame_stride);
   else if (of.is_video)
     wanted = round_up (frame_stride, alignment);
   placed = {frame.data, wanted, false};
@@ -730,6 +872,8 @@ Program::set_frame_arguments (
 {
   for (const Binding &binding : bindings) {
     const Place &placed = places[binding.stream];
+    const auto &image = images[binding.stream];
+    const cl_mem data = image ? image->handle () : placed.data;
     const bool is_stream = binding.kind == Binding::STREAM;
     Number number = 0;
     switch (binding.kind) {
@@ -745,7 +889,7 @@ Program::set_frame_arguments (
       number = moment.time;
       break;
     }
-    if (!(is_stream ? set (binding.index, sizeof placed.data, &placed.data, error)
+    if (!(is_stream ? set (binding.index, sizeof data, &data, error)
                     : set_numbers (binding.index, {number}, error)))
       return false;
   }
@@ -771,10 +915,19 @@ Program::enqueue (cl_command_queue queue,
             places[n], error))
       return false;
   }
+  auto each_image = [&] (auto use) {
+    for (gsize n = 0; n < streams.size (); n++) {
+      if (images[n]
+          && !(images[n].get ()->*use) (queue, places[n].data, places[n].stride, error))
+        return false;
+    }
+    return true;
+  };
   if (!check_overlap (places, error) || !fill_output (queue, places[to], error)
-      || !set_frame_arguments (places, moment, error)
+      || !each_image (&FrameImage::begin) || !set_frame_arguments (places, moment, error)
       || !gst_opencl_launch (queue, kernel (), guint (size.global.size ()),
-          size.global.data (), size.local.empty () ? nullptr : size.local.data (), error))
+          size.global.data (), size.local.empty () ? nullptr : size.local.data (), error)
+      || !each_image (&FrameImage::end))
     return false;
   const Place whole = {out.data, gsize (out.stride[0]), false};
   return (!has_last_output () || keep_output (queue, places[to], error))

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "frameimage.hpp"
 #include "signature.hpp"
 #include "programfile.hpp"
 #include "streamcaps.hpp"
@@ -71,7 +72,7 @@ private:
     gsize stream;
   };
   /* Row stride that the kernel expects for a stream */
-  enum class RowStride { OWN, OF_OUTPUT, CONTIGUOUS };
+  enum class RowStride { OWN, OF_OUTPUT, OF_IMAGE, CONTIGUOUS };
   /* Memory and row stride of a frame that the kernel gets */
   struct Place {
     cl_mem data;
@@ -92,12 +93,16 @@ private:
   void add_last_output (const Task &task, const Program *previous);
   cl::Program build_source (const Task &task, GError **error) const;
   cl::Program build_compiled (const Task &task, const Program *previous, GError **error);
+  void find_structs (const std::string &source);
   bool choose_kernel (cl_program program, const Task &task, GError **error);
   bool check_arguments (const GstStructure *arguments, GError **error) const;
   bool bind_all (const Task &task, const Program *previous, GError **error);
   bool bind (cl_uint index, const Task &task, const Program *previous, GError **error);
   bool bind_array (
       cl_uint index, const Task &task, const Program *previous, GError **error);
+  bool bind_image (cl_uint index, const Task &task, GError **error);
+  bool bind_sampler (cl_uint index, const GValue *value, GError **error);
+  bool bind_struct (cl_uint index, const GValue *value, GError **error);
   bool bind_local (cl_uint index, const GValue *value, GError **error);
   bool bind_number (cl_uint index, const GValue *value, GError **error);
   bool bind_attribute (cl_uint index, bool &bound, GError **error);
@@ -112,10 +117,12 @@ private:
 
   bool find_attribute (const std::string &name, gsize &value) const;
   const Stream *stream_named (const std::string &name) const;
-  bool has (const std::string &parameter) const;
+  const Parameter *parameter_named (const std::string &name) const; /* (nullable) */
+  bool has (const std::string &name) const { return parameter_named (name); }
   const Stream &output () const { return streams[n_frames - 1]; }
   bool is_output (gsize stream) const { return stream + 1 == n_frames; }
   bool has_last_output () const { return streams.size () > n_frames; }
+  void name_streams (const GstStructure *arguments);
   bool choose_row_strides (GError **error);
 
   bool place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &frame,
@@ -148,6 +155,8 @@ private:
   std::vector<bool> written;          /* of each stream */
   std::vector<cl::Buffer> scratch;    /* of each stream; most are empty */
   std::vector<gsize> scratch_bytes;
+  std::vector<std::unique_ptr<FrameImage>> images; /* of each stream (nullable) */
+  std::vector<cl::Sampler> samplers;
   std::map<std::string, std::shared_ptr<StoredArray>> arrays; /* by parameter */
   WorkSize size;
 };

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "kernelsource.hpp"
 #include "signature.hpp"
 
 #include <gst/opencl/base/gstopenclcheck.h>
@@ -18,6 +19,8 @@ namespace compute {
 /* --- parameters --- */
 
 namespace {
+constexpr gsize most_fields = 256; /* of a struct that is given as numbers */
+
 /* Drivers report types as they are written, or by the short names of OpenCL C. */
 constexpr struct {
   const char *written, *type;
@@ -44,7 +47,10 @@ space_named (const std::string &word)
 bool
 is_qualifier (const std::string &word)
 {
-  return word == "const" || word == "volatile" || word == "restrict" || word == "private"
+  static constexpr const char *words[] = {"const", "volatile", "restrict", "private",
+      "read_only", "write_only", "read_write"};
+  return std::any_of (std::begin (words), std::end (words),
+             [&] (const char *known) { return word == known; })
          || word.compare (0, 2, "__") == 0 || space_named (word) != Parameter::VALUE;
 }
 
@@ -126,6 +132,22 @@ space_of (cl_kernel_arg_address_qualifier qualifier)
 }
 
 bool
+is_image (const std::string &type)
+{
+  return g_str_has_prefix (type.c_str (), "image")
+         && g_str_has_suffix (type.c_str (), "_t");
+}
+
+/* An image without a qualifier is read_only. */
+void
+set_access (Parameter &parameter, bool is_read, bool is_written)
+{
+  parameter.space = Parameter::IMAGE;
+  parameter.is_read = is_read || !is_written;
+  parameter.is_const = !is_written;
+}
+
+bool
 fail_declaration (GError **error, const std::string &message)
 {
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
@@ -158,8 +180,14 @@ parse_parameter (const std::string &text, Parameter &parameter, GError **error)
   parameter.is_const = parameter.is_const || parameter.space == Parameter::CONSTANT;
   read_type (parameter);
   const bool is_pointer = type.find ('*') != std::string::npos;
-  if (parameter.name.empty () || !parameter.number
-      || is_pointer != (parameter.space != Parameter::VALUE))
+  const bool is_of_struct = g_str_has_prefix (parameter.type.c_str (), "struct ");
+  if (is_image (parameter.type) && !is_pointer && parameter.space == Parameter::VALUE)
+    set_access (parameter, type.find ("read_") != std::string::npos,
+        type.find ("write") != std::string::npos);
+  else if ((!parameter.number && !is_of_struct && !parameter.is_sampler ())
+           || is_pointer != (parameter.space != Parameter::VALUE))
+    parameter.name.clear ();
+  if (parameter.name.empty ())
     return fail_declaration (error, "\"" + text + "\" is neither a number nor a pointer");
   return true;
 }
@@ -186,32 +214,101 @@ bool
 read_parameter (cl_kernel kernel, cl_uint index, Parameter &parameter, GError **error)
 {
   cl_kernel_arg_address_qualifier space = 0;
+  cl_kernel_arg_access_qualifier access = 0;
   cl_kernel_arg_type_qualifier qualifiers = 0;
   std::string type;
 
   if (!read_text (kernel, index, CL_KERNEL_ARG_NAME, parameter.name, error)
       || !read_text (kernel, index, CL_KERNEL_ARG_TYPE_NAME, type, error)
       || !read_info (kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, space, error)
-      || !read_info (kernel, index, CL_KERNEL_ARG_TYPE_QUALIFIER, qualifiers, error))
+      || !read_info (kernel, index, CL_KERNEL_ARG_TYPE_QUALIFIER, qualifiers, error)
+      || !read_info (kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, access, error))
     return false;
   parameter.name = written_name (parameter.name);
   parameter.type = bare_type (type);
   parameter.space = space_of (space);
-  const bool is_pointer = type.find ('*') != std::string::npos;
-  if (is_pointer != (parameter.space != Parameter::VALUE))
-    parameter.space = Parameter::OTHER; /* an image */
+  if (parameter.is_sampler ())
+    parameter.space = Parameter::VALUE;
   parameter.is_const = parameter.space == Parameter::CONSTANT
                        || (qualifiers & CL_KERNEL_ARG_TYPE_CONST)
                        || type.find ("const ") != std::string::npos;
   read_type (parameter);
+  if (is_image (parameter.type))
+    set_access (parameter, access != CL_KERNEL_ARG_ACCESS_WRITE_ONLY,
+        access == CL_KERNEL_ARG_ACCESS_WRITE_ONLY
+            || access == CL_KERNEL_ARG_ACCESS_READ_WRITE);
   return true;
 }
 } // namespace
 
+gsize
+Parameter::size () const
+{
+  return number ? number->size * (lanes == 3 ? 4 : lanes) : bytes;
+}
+
+static gsize
+round_up (gsize value, gsize multiple)
+{
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/* Appends the field "float a" or "float a[4]" to the struct. */
+static bool
+add_field (const std::string &text, Parameter &parameter)
+{
+  const gsize bracket = text.find ('['), end = text.find (']');
+  guint64 count = 1;
+  Parameter field;
+
+  if (bracket != end
+      && (text.find_last_not_of (" \t\n") != end
+          || !g_ascii_string_to_unsigned (
+              text.substr (bracket + 1, end - bracket - 1).c_str (), 10, 1, most_fields,
+              &count, nullptr)))
+    return false;
+  if (!parse_parameter (text.substr (0, bracket), field, nullptr) || !field.number
+      || parameter.fields.size () + count > most_fields)
+    return false;
+  field.name = parameter.name + '.' + field.name;
+  for (; count > 0; count--) {
+    field.offset = round_up (parameter.bytes, field.size ());
+    parameter.bytes = field.offset + field.size ();
+    parameter.fields.push_back (field);
+  }
+  return true;
+}
+
+void
+read_fields (const std::string &source, Parameter &parameter)
+{
+  std::istringstream members (body_of_struct (source, parameter.type));
+  gsize alignment = 1;
+  bool is_known = true;
+
+  for (std::string member, part; is_known && std::getline (members, member, ';');) {
+    std::istringstream parts (member);
+    std::string type;
+    while (is_known && std::getline (parts, part, ',')
+           && part.find_first_not_of (" \t\n") != std::string::npos) {
+      is_known = add_field (type + part, parameter);
+      type = is_known ? parameter.fields.back ().type + ' ' : "";
+    }
+  }
+  for (const Parameter &field : parameter.fields)
+    alignment = std::max (alignment, field.size ());
+  parameter.bytes = is_known ? round_up (parameter.bytes, alignment) : 0;
+  if (!is_known)
+    parameter.fields.clear ();
+}
+
 std::string
 Parameter::text () const
 {
-  static const char *const spaces[] = {"", "__global ", "__constant ", "__local ", ""};
+  const char *const access = !is_written () ? "read_only "
+                             : is_read      ? "read_write "
+                                            : "write_only ";
+  const char *const spaces[] = {"", "__global ", "__constant ", "__local ", access};
   const bool is_pointer = is_array () || space == LOCAL;
   return spaces[space] + std::string (is_const && space == GLOBAL ? "const " : "") + type
          + (is_pointer ? " *" : " ") + name;
@@ -384,16 +481,40 @@ numbers_of_value (const GValue *value, std::vector<Number> &numbers)
   return true;
 }
 
+static bool
+bytes_of_fields (const std::vector<Number> &numbers, const Parameter &parameter,
+    std::vector<guint8> &bytes, GError **error)
+{
+  std::vector<guint8> value;
+  auto next = numbers.begin ();
+
+  bytes.assign (parameter.size (), 0);
+  for (const Parameter &field : parameter.fields) {
+    if (!bytes_of_numbers ({next, next + field.lanes}, field, value, error))
+      return false;
+    std::copy (value.begin (), value.end (), bytes.begin () + gssize (field.offset));
+    next += field.lanes;
+  }
+  return true;
+}
+
 bool
 bytes_of_numbers (const std::vector<Number> &numbers, const Parameter &parameter,
     std::vector<guint8> &bytes, GError **error)
 {
-  if (numbers.size () != parameter.lanes) {
+  unsigned expected = parameter.fields.empty () ? parameter.lanes : 0;
+  for (const Parameter &field : parameter.fields)
+    expected += field.lanes;
+  if (numbers.size () != expected) {
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "%s: %" G_GSIZE_FORMAT " numbers, expected %u", parameter.text ().c_str (),
-        numbers.size (), parameter.lanes);
+        "%s: %" G_GSIZE_FORMAT " numbers, expected %u%s", parameter.text ().c_str (),
+        numbers.size (), expected,
+        parameter.fields.empty () ? ""
+                                  : (": " + signature_text (parameter.fields)).c_str ());
     return false;
   }
+  if (!parameter.fields.empty ())
+    return bytes_of_fields (numbers, parameter, bytes, error);
   bytes.assign (parameter.size (), 0);
   for (gsize n = 0; n < numbers.size (); n++) {
     if (putters[int (parameter.number->type)](

@@ -15,20 +15,29 @@ namespace compute {
 /* --- parameters --- */
 
 struct Parameter {
-  enum Space { VALUE, GLOBAL, CONSTANT, LOCAL, OTHER /* an image, a sampler */ };
+  enum Space { VALUE, GLOBAL, CONSTANT, LOCAL, IMAGE };
 
   std::string name;
   std::string type; /* without qualifiers: "float4" */
   Space space = VALUE;
-  bool is_const = false; /* the target of a pointer */
+  bool is_const = false; /* the target of a pointer, or a read_only image */
+  bool is_read = true;   /* false for a write_only image */
   /* Type of a value, or of the target of a pointer. Null if that is not a number. */
   const opencl::NumberInfo *number = nullptr;
   unsigned lanes = 1;
+  /* Members of a struct that has numbers only, else empty */
+  std::vector<Parameter> fields;
+  gsize bytes = 0;  /* size of a struct, or 0 if it is not known */
+  gsize offset = 0; /* of a field in its struct */
 
   bool is_array () const { return space == GLOBAL || space == CONSTANT; }
-  bool is_written () const { return space == GLOBAL && !is_const; }
-  /* Size in bytes. A vector of three lanes is as large as one of four. */
-  gsize size () const { return number ? number->size * (lanes == 3 ? 4 : lanes) : 0; }
+  bool is_written () const { return (space == GLOBAL || space == IMAGE) && !is_const; }
+  bool is_image () const { return space == IMAGE; }
+  bool is_sampler () const { return type == "sampler_t"; }
+  bool is_struct () const { return space == VALUE && !number && !is_sampler (); }
+  /* Size in bytes, or 0 if it is not known. A vector of three lanes is as large as one of
+   * four. */
+  gsize size () const;
   /* "__global const float4 *weights" */
   std::string text () const;
 };
@@ -51,6 +60,9 @@ bool read_declared_signature (
 bool kernels_of_program (
     cl_program program, std::vector<std::string> &names, GError **error);
 
+/* Reads the members of a parameter's struct from the OpenCL C `source`, if it can. */
+void read_fields (const std::string &source, Parameter &parameter);
+
 /* --- values of arguments --- */
 
 /* Exact for every type of number that OpenCL C has. */
@@ -61,7 +73,8 @@ using Number = long double;
 bool numbers_of_value (const GValue *value, std::vector<Number> &numbers);
 
 /* Converts `numbers` to the bytes of a value of `parameter`. Fails if their count is not
- * its number of lanes, or if its type cannot hold one of them. */
+ * its number of lanes, or that of all its fields, or if its type cannot hold one of
+ * them. */
 bool bytes_of_numbers (const std::vector<Number> &numbers, const Parameter &parameter,
     std::vector<guint8> &bytes, GError **error);
 

@@ -32,6 +32,7 @@ struct Stream {
   std::string name;
   opencl::ArrayFormat array;
   bool is_video = false;
+  GstVideoFormat format = GST_VIDEO_FORMAT_UNKNOWN; /* of video */
 
   bool operator== (const Stream &other) const
   {

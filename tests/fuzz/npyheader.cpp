@@ -9,18 +9,20 @@
 using fuzz::promise;
 
 static void
-check_header (const guint8 *data, gsize size)
+check_header (const guint8 *data, gsize size, opencl::NpyRecords records)
 {
   opencl::NpyHeader header;
   GError *error = nullptr;
 
-  if (!opencl::npy_parse_header (data, size, header, &error)) {
+  if (!opencl::npy_parse_header (data, size, header, &error, records)) {
     promise (error && error->message, "a header that is refused has a reason");
     g_utf8_validate (error->message, -1, nullptr);
     g_clear_error (&error);
     return;
   }
   promise (!error, "a header that is taken has no error");
+  promise (header.record == 0 || records == opencl::NpyRecords::TAKE,
+      "records are taken only on request");
   promise (header.data_offset <= size, "values begin behind the header that was read");
   promise (header.data_size () <= gsize (G_MAXSSIZE) - header.data_offset,
       "a file's size fits into a gssize");
@@ -51,7 +53,8 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 {
   promise (opencl::npy_header_size (data, size) <= (gsize (1) << 33),
       "a header's size is that of a 32-bit number");
-  check_header (data, size);
+  for (auto records : {opencl::NpyRecords::REFUSE, opencl::NpyRecords::TAKE})
+    check_header (data, size, records);
   for (bool split : {false, true}) {
     check_frames (data, size, {false, split});
     check_frames (data, size, {true, split});

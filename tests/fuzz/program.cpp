@@ -1,5 +1,5 @@
-/* Fuzzing: the text of a program, its `#include`s put in, a build log's lines named, and the
- * dimensions of its kernel
+/* Fuzzing: the text of a program, its `#include`s put in, a build log's lines named, the
+ * dimensions of its kernel, and a struct
  *
  * The first text is the program, the second one a build log.
  *
@@ -24,5 +24,9 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
       "a log without places stays as it is");
   const unsigned dimensions = compute::work_dimensions (source, "k");
   promise (dimensions >= 1 && dimensions <= 3, "work has up to three dimensions");
+  const std::string body = compute::body_of_struct (source, log);
+  promise (
+      body.find_first_of ("{}") == std::string::npos, "a struct's body has no braces");
+  compute::uses_integers_of (source, "input");
   return 0;
 }

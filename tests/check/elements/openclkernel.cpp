@@ -926,6 +926,10 @@ struct Mistake {
 const char *const two_kernels = "kernel void a (global int *output) { } kernel void b "
                                 "(global int *output) { }";
 #define SOURCE(arguments, body) "source=\"kernel void k (" arguments ") { " body " }\" "
+#define STRUCT(parameter)                                                                \
+  "source=\"typedef struct { float a; int b; } par; typedef struct { par first, last; "  \
+  "} "                                                                                   \
+  "deep; kernel void k (global int *output, " parameter ") { }\" "
 #define COPY(arguments)                                                                  \
   SOURCE ("global const int *input, global int *output" arguments,                       \
       "output[get_global_id (0)] = input[get_global_id (0)];")
@@ -974,7 +978,20 @@ const Mistake mistakes[] = {
         "\"tile\" needs 36893488147419103232 bytes of local memory"},
     {COPY ("") "arguments=a,input=W",
         "\"input\" is an input or the output, and cannot be set"},
-    {COPY (", image2d_t i"), "\"i\" is not supported, expected a number"},
+    {COPY (", image2d_t i"), "\"i\" is an image, expected a read_only image that is an"},
+    {STRUCT ("par p"),
+        "\"p\" is a struct: expected numbers (float p.a, int p.b) or the name of a .npy "
+        "file with one record; the kernel's"},
+    {STRUCT ("par p") "arguments=a,p=<1>",
+        "par p: 1 numbers, expected 2: float p.a, int p.b"},
+    {STRUCT ("par p") "arguments=a,p=<1,2.5>", "int p.b: the type cannot hold 2.5"},
+    {STRUCT ("par p") "arguments=a,p=W", "\"par p\" has 8 bytes, but "},
+    {STRUCT ("par p") "arguments=a,p=F", "not a .npy file"},
+    {STRUCT ("deep p"),
+        "\"p\" is a struct: expected the name of a .npy file with one record"},
+    {STRUCT ("deep p") "arguments=a,p=W", "\"deep p\" has 16 bytes, but "},
+    {STRUCT ("global const par *p") "arguments=a,p=W",
+        "which does not fit the argument \"__global const par *p\" of 8 bytes"},
     {COPY ("") "local-size=7", "global-size 20 is not a multiple of local-size 7"},
     {COPY ("") "global-size=20,3 local-size=4,2",
         "global-size 20x3 is not a multiple of local-size 4x2"},
