@@ -90,11 +90,11 @@ fits_into_memory (const ArrayFormat &array, GError **error)
   return true;
 }
 
+/* `types` and `dimensions` (nullable): of one tensor */
 bool
-array_of_tensors (const GstStructure *structure, ArrayFormat &array, GError **error)
+array_of_tensor (
+    const gchar *types, const gchar *dimensions, ArrayFormat &array, GError **error)
 {
-  const gchar *types = gst_structure_get_string (structure, "types");
-  const gchar *dimensions = gst_structure_get_string (structure, "dimensions");
   const NumberInfo *number = types ? number_named (types) : nullptr;
 
   if (!number)
@@ -106,6 +106,26 @@ array_of_tensors (const GstStructure *structure, ArrayFormat &array, GError **er
   array.type = number->type;
   return parse_dimensions (dimensions, array.shape, error)
          && fits_into_memory (array, error);
+}
+
+bool
+array_of_tensors (const GstStructure *structure, ArrayFormat &array, GError **error)
+{
+  return array_of_tensor (gst_structure_get_string (structure, "types"),
+      gst_structure_get_string (structure, "dimensions"), array, error);
+}
+
+/* Reads "float32,uint8". NNStreamer also takes "float32.uint8". */
+std::vector<std::string>
+list_of (const GstStructure *structure, const char *field)
+{
+  std::vector<std::string> words;
+  const gchar *text = gst_structure_get_string (structure, field);
+  gchar **split = g_strsplit_set (text ? text : "", ",.", -1);
+  for (gchar **word = split; *word; word++)
+    words.push_back (g_strstrip (*word));
+  g_strfreev (split);
+  return words;
 }
 
 /* Sample types of spectra; all other formats are floats. */
@@ -158,6 +178,35 @@ array_of_caps (GstCaps *caps, ArrayFormat &array, GError **error)
   return fail (error,
       "%s is not supported, expected " TENSORS_NAME " or application/x-oct",
       gst_structure_get_name (structure));
+}
+
+bool
+arrays_of_caps (GstCaps *caps, std::vector<ArrayFormat> &arrays, GError **error)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  gint tensors = 1;
+  gsize bytes = 0;
+
+  gst_structure_get_int (structure, "num_tensors", &tensors);
+  arrays.resize (1);
+  if (tensors == 1 || !gst_structure_has_name (structure, TENSORS_NAME))
+    return array_of_caps (caps, arrays[0], error);
+  const auto types = list_of (structure, "types"),
+             dimensions = list_of (structure, "dimensions");
+  if (gsize (tensors) != types.size () || types.size () != dimensions.size ())
+    return fail (error, "num_tensors=%d in array caps, but types=%s and dimensions=%s",
+        tensors, gst_structure_get_string (structure, "types"),
+        gst_structure_get_string (structure, "dimensions"));
+  arrays.resize (types.size ());
+  for (gsize n = 0; n < arrays.size (); n++) {
+    if (!array_of_tensor (types[n].c_str (), dimensions[n].c_str (), arrays[n], error))
+      return false;
+    if (!g_size_checked_add (&bytes, bytes, arrays[n].bytes ())
+        || bytes > gsize (G_MAXSSIZE))
+      return fail (error, "arrays of dimensions %s do not fit into memory",
+          gst_structure_get_string (structure, "dimensions"));
+  }
+  return true;
 }
 
 bool

@@ -85,6 +85,11 @@ half_of_float (float value)
                         "types = (string) " of_types ", "                                \
                         "framerate = (fraction) [ 0/1, 2147483647/1 ]"
 
+/* Several tensors in one buffer, see arrays_of_caps() */
+#define SEVERAL_TENSORS_CAPS(features)                                                   \
+  TENSORS_NAME features ", format = (string) static, num_tensors = (int) [ 2, 256 ], "   \
+                        "framerate = (fraction) [ 0/1, 2147483647/1 ]"
+
 /* Video formats with one plane and components of whole bytes */
 #define ARRAY_VIDEO_FORMATS                                                              \
   "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GRAY8, "                  \
@@ -112,15 +117,21 @@ struct ArrayFormat {
  * innermost dimension of 2. */
 bool array_of_caps (GstCaps *caps, ArrayFormat &array, GError **error);
 
+/* Reads all tensors of fixed caps. With several, `types` and `dimensions` are lists, and
+ * the tensors follow each other in one buffer without gaps. */
+bool arrays_of_caps (GstCaps *caps, std::vector<ArrayFormat> &arrays, GError **error);
+
 /* get_frame_size of elements whose frames are arrays, for any base class */
 template <typename Element>
 gboolean
 get_array_size (Element *, GstCaps *caps, gsize *size)
 {
-  ArrayFormat array;
-  if (!array_of_caps (caps, array, nullptr))
+  std::vector<ArrayFormat> arrays;
+  if (!arrays_of_caps (caps, arrays, nullptr))
     return FALSE;
-  *size = array.bytes ();
+  *size = 0;
+  for (const ArrayFormat &array : arrays)
+    *size += array.bytes ();
   return TRUE;
 }
 

@@ -102,9 +102,32 @@ install_reload (gpointer klass, SettingsOf of)
 
 /* --- the program --- */
 
+static bool
+has_name (const GstStructure *structure, const char *name)
+{
+  return structure && gst_structure_has_name (structure, name);
+}
+
 bool
 LiveProgram::check (const ProgramSettings &settings, GError **error)
 {
+  const GstStructure *output =
+      settings.output_caps && gst_caps_get_size (settings.output_caps.get ()) > 0
+          ? gst_caps_get_structure (settings.output_caps.get (), 0)
+          : nullptr;
+  gint tensors = 1;
+  std::vector<opencl::ArrayFormat> arrays;
+
+  /* Negotiation would fail without a reason. */
+  if (has_name (output, TENSORS_NAME)
+      && gst_structure_get_int (output, "num_tensors", &tensors) && tensors > 1
+      && !opencl::arrays_of_caps (settings.output_caps.get (), arrays, error))
+    return false;
+  if (tensors > 1 && !settings.expression.empty ()) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "output-caps has num_tensors=%d, but an expression has one output", tensors);
+    return false;
+  }
   const int given = int (!settings.location.empty ()) + int (!settings.source.empty ())
                     + int (!settings.expression.empty ());
   if (given == 1)
@@ -228,8 +251,11 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
   program = std::move (made);
   keeps_state = wanted.keep_state;
   file = read;
-  if (task.fill_output < 0 && calls_atomic_on (task.source, "output")
-      && !std::exchange (has_warned, true))
+  const bool adds =
+      std::any_of (streams.begin (), streams.end (), [&] (const Stream &stream) {
+        return stream.is_output && calls_atomic_on (task.source, stream.name);
+      });
+  if (task.fill_output < 0 && adds && !std::exchange (has_warned, true))
     GST_ELEMENT_WARNING (element, LIBRARY, SETTINGS,
         ("the kernel calls an atomic function on output, which holds old values; set "
          "fill-output=0 to start from zeros"),
@@ -280,18 +306,24 @@ all_caps ()
   return gst_caps_from_string (COMPUTE_CAPS ("(" DEVICE_MEMORY ")"));
 }
 
-bool
-has_name (const GstStructure *structure, const char *name)
-{
-  return structure && gst_structure_has_name (structure, name);
-}
-
 void
 copy_if_missing (GstStructure *to, const GstStructure *from, const char *field)
 {
   const GValue *value = from ? gst_structure_get_value (from, field) : nullptr;
   if (value && !gst_structure_has_field (to, field))
     gst_structure_set_value (to, field, value);
+}
+
+/* Separates lists by commas. Points need no quotation marks in `output-caps`. */
+void
+separate_by_commas (GstStructure *structure, const char *field)
+{
+  const gchar *text = gst_structure_get_string (structure, field);
+  gchar *list = text ? g_strdelimit (g_strdup (text), ".", ',') : nullptr;
+
+  if (list)
+    gst_structure_set (structure, field, G_TYPE_STRING, list, nullptr);
+  g_free (list);
 }
 
 /* Sets missing fields. The framerate is that of `like`; the others too, if it has the
@@ -307,6 +339,8 @@ complete_structure (GstStructure *structure, const GstStructure *like)
       gst_structure_set (structure, "format", G_TYPE_STRING, "static", nullptr);
     if (!gst_structure_has_field (structure, "num_tensors"))
       gst_structure_set (structure, "num_tensors", G_TYPE_INT, 1, nullptr);
+    separate_by_commas (structure, "types");
+    separate_by_commas (structure, "dimensions");
   }
   if (!same_kind)
     return;

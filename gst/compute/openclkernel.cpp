@@ -18,6 +18,8 @@
  *   declared const is copied for each frame, because other elements may use it. The output
  *   holds old values unless `fill-output` is set, so a kernel that adds to it, such as a
  *   histogram, needs `fill-output=0`
+ * - `output0`, `output1` …: several outputs in one buffer, with `num_tensors`, and lists
+ *   of `types` and `dimensions`, in `output-caps`. `output0` then stands for the output
  * - `width`, `height`, `pixels`, `count` (of components of all pixels, or of elements),
  *   `shape0` … `shape3` (innermost first): size of the output. With the name of an array
  *   before them, `input_width`: of that array
@@ -126,10 +128,10 @@ static bool
 find_streams (const ProgramSettings &settings, GstCaps *input, GstCaps *output,
     std::vector<Stream> &streams, GError **error)
 {
-  streams.resize (2);
+  streams.resize (1);
   return compute::stream_of_caps (
              input_name (settings).c_str (), input, streams[0], error)
-         && compute::stream_of_caps ("output", output, streams[1], error);
+         && compute::append_outputs (output, streams, error);
 }
 
 static gboolean
@@ -243,7 +245,7 @@ gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
   opencl::describe_element (klass, "OpenCL kernel", "Filter/Effect/Video",
       "Runs a user-supplied OpenCL kernel or expression on video and arrays",
       {COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"),
-          COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")});
+          COMPUTE_OUTPUT_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")});
 
   transform_class->transform_caps = gst_opencl_kernel_filter_transform_caps;
   transform_class->fixate_caps = gst_opencl_kernel_filter_fixate_caps;

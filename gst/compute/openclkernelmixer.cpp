@@ -45,7 +45,8 @@ static GstStaticPadTemplate sink_template =
         GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
+        GST_STATIC_CAPS (
+            COMPUTE_OUTPUT_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
 
 G_DECLARE_FINAL_TYPE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer, GST,
     OPENCL_KERNEL_MIXER, GstOpenCLCombiner)
@@ -96,7 +97,11 @@ gst_opencl_kernel_mixer_create_new_pad (GstAggregator *aggregator, GstPadTemplat
   GstElement *element = GST_ELEMENT (aggregator);
   const std::string name = wanted ? wanted : free_name (element);
 
-  if (has_pad (element, name.c_str ()) || name == "output") {
+  /* `output`, `output0` … are outputs. */
+  if (has_pad (element, name.c_str ())
+      || (g_str_has_prefix (name.c_str (), "output")
+          && name.find_first_not_of ("0123456789", strlen ("output"))
+                 == std::string::npos)) {
     GST_WARNING_OBJECT (element, "the pad name \"%s\" is in use", name.c_str ());
     return nullptr;
   }
@@ -178,12 +183,8 @@ gst_opencl_kernel_mixer_set_formats (GstOpenCLCombiner *combiner, GstPad **pads,
     GstCaps **inputs, guint n_inputs, GstCaps *output, GError **error)
 {
   auto streams = [&] (const ProgramSettings &, std::vector<Stream> &found, GError **why) {
-    Stream made;
-    if (!find_inputs (pads, inputs, n_inputs, found, why)
-        || !compute::stream_of_caps ("output", output, made, why))
-      return false;
-    found.push_back (made);
-    return true;
+    return find_inputs (pads, inputs, n_inputs, found, why)
+           && compute::append_outputs (output, found, why);
   };
   return GST_OPENCL_KERNEL_MIXER (combiner)->program->adopt (streams, error);
 }
@@ -200,17 +201,13 @@ gst_opencl_kernel_mixer_update (GstOpenCLCombiner *combiner, GstPad **pads,
   };
   auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
                      GError **error) {
-    Stream made;
     GstCaps *outputs = outputs_of (wanted, pads, inputs, n_inputs, error);
     const bool may_stay = wanted.output_caps == self->settings->current ().output_caps;
-    if (!outputs
-        || !compute::choose_output (
-            aggregator->srcpad, outputs, may_stay, fixate, &output, error)
-        || !find_inputs (pads, inputs, n_inputs, found, error)
-        || !compute::stream_of_caps ("output", output, made, error))
-      return false;
-    found.push_back (made);
-    return true;
+    return outputs
+           && compute::choose_output (
+               aggregator->srcpad, outputs, may_stay, fixate, &output, error)
+           && find_inputs (pads, inputs, n_inputs, found, error)
+           && compute::append_outputs (output, found, error);
   };
   const bool other = self->settings->is_started () && self->program->update (streams)
                      && !gst_caps_is_equal (before, output);

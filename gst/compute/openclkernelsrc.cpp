@@ -115,13 +115,11 @@ gst_opencl_kernel_src_fixate (GstBaseSrc *base, GstCaps *caps)
 static gboolean
 gst_opencl_kernel_src_get_frame_size (GstOpenCLSrc *src, GstCaps *caps, gsize *size)
 {
-  opencl::ArrayFormat array;
+  std::vector<opencl::ArrayFormat> arrays;
   GError *error = nullptr;
 
-  if (opencl::array_of_caps (caps, array, &error)) {
-    *size = array.bytes ();
-    return TRUE;
-  }
+  if (opencl::arrays_of_caps (caps, arrays, &error))
+    return opencl::get_array_size (src, caps, size);
   GST_WARNING_OBJECT (src, "%s", error->message);
   g_error_free (error);
   return FALSE;
@@ -154,8 +152,7 @@ static gboolean
 gst_opencl_kernel_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
 {
   auto streams = [&] (const ProgramSettings &, std::vector<Stream> &found, GError **why) {
-    found.resize (1);
-    return compute::stream_of_caps ("output", caps, found[0], why);
+    return compute::append_outputs (caps, found, why);
   };
   return GST_OPENCL_KERNEL_SRC (src)->program->adopt (streams, error);
 }
@@ -171,10 +168,9 @@ update_settings (GstOpenCLKernelSrc *self)
   };
   auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
                      GError **error) {
-    found.resize (1);
     return compute::choose_output (GST_BASE_SRC_PAD (self), caps_of (self, wanted), true,
                fixate, &output, error)
-           && compute::stream_of_caps ("output", output, found[0], error);
+           && compute::append_outputs (output, found, error);
   };
   bool agreed = true;
 
@@ -223,8 +219,8 @@ gst_opencl_kernel_src_class_init (GstOpenCLKernelSrcClass *klass)
 
   opencl::describe_element (klass, "OpenCL kernel source", "Source/Video",
       "Generates video and arrays with a user-supplied OpenCL kernel or expression",
-      {nullptr, COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
-                              ")") "; " COMPUTE_CAPS ("")});
+      {nullptr, COMPUTE_OUTPUT_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
+                                     ")") "; " COMPUTE_OUTPUT_CAPS ("")});
 
   base_class->get_caps = gst_opencl_kernel_src_get_caps;
   base_class->fixate = gst_opencl_kernel_src_fixate;

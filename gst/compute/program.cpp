@@ -85,20 +85,23 @@ Program::create (GstOpenCLContext *context, const Task &task,
 
   program->context = context;
   program->streams = streams;
-  program->n_frames = streams.size ();
+  program->n_given = streams.size ();
+  while (!streams[program->n_inputs].is_output)
+    program->n_inputs++;
   program->continues =
-      previous && previous->n_frames == streams.size ()
+      previous && previous->n_given == streams.size ()
       && std::equal (streams.begin (), streams.end (), previous->streams.begin ());
   program->alignment = task.alignment;
   program->fill = task.fill_output;
   if (!program->build (task, previous, error))
     return nullptr;
-  program->add_last_output (task, previous);
+  program->add_last_outputs (task, previous);
   program->name_streams (task.arguments);
   program->scratch.resize (program->streams.size ());
   program->scratch_bytes.resize (program->streams.size ());
+  program->parts.resize (program->streams.size ());
   program->images.resize (program->streams.size ());
-  if (!program->choose_row_strides (error)
+  if (!program->check_outputs (error) || !program->choose_row_strides (error)
       || !program->check_arguments (task.arguments, error)
       || !program->bind_all (task, previous, error) || !program->set_size (task, error))
     return nullptr;
@@ -229,20 +232,50 @@ Program::stream_named (const std::string &name) const
   return nullptr;
 }
 
-/* Makes the last output an input if the kernel has an argument of its name, unless an
+/* Checks that the kernel has the outputs that the caps have. */
+bool
+Program::check_outputs (GError **error) const
+{
+  const std::string start = "The kernel \"" + kernel_name + "\" has ";
+  gsize n = 0;
+
+  while (has ("output" + std::to_string (n)))
+    n++;
+  if (n > 0 && n != n_outputs () && (n_outputs () > 1 || !has (output ().name)))
+    return fail_argument (error,
+        start + std::to_string (n) + " outputs (output0 …), but the output's caps have "
+            + std::to_string (n_outputs ())
+            + " tensors: set num_tensors, types and dimensions in output-caps",
+        signature);
+  if (!has (output ().name))
+    return fail_argument (
+        error, start + "no argument \"" + output ().name + "\"", signature);
+  return true;
+}
+
+/* Makes the last outputs inputs if the kernel has arguments of their names, unless an
  * input or a field of `arguments` has the name too. */
 void
-Program::add_last_output (const Task &task, const Program *previous)
+Program::add_last_outputs (const Task &task, const Program *previous)
 {
-  Stream stream = output ();
-  stream.name.replace (stream.name.rfind ("output"), strlen ("output"), "previous");
-  if (!has (stream.name) || stream_named (stream.name)
-      || (task.arguments
-          && gst_structure_has_field (task.arguments, stream.name.c_str ())))
-    return;
-  streams.push_back (stream);
-  if (continues)
-    last = previous->last;
+  for (gsize n = n_inputs; n < n_given; n++) {
+    Stream stream = streams[n];
+    stream.name.replace (stream.name.rfind ("output"), strlen ("output"), "previous");
+    if (!has (stream.name) || stream_named (stream.name)
+        || (task.arguments
+            && gst_structure_has_field (task.arguments, stream.name.c_str ())))
+      continue;
+    LastOutput last = {n, streams.size ()};
+    for (const LastOutput &known :
+        continues ? previous->last_outputs : std::vector<LastOutput> ()) {
+      if (known.output == n)
+        last = known;
+    }
+    last.stream = streams.size ();
+    last_outputs.push_back (last);
+    stream.is_output = false;
+    streams.push_back (stream);
+  }
 }
 
 /* Renames the output if the kernel does not have its name, to the only array or image that
@@ -262,13 +295,12 @@ Program::name_streams (const GstStructure *arguments)
     else if (!is_named && (parameter.space == Parameter::GLOBAL || parameter.is_image ()))
       read.push_back (parameter.name);
   }
-  if (!has (output ().name) && written_to.size () == 1)
-    streams[n_frames - 1].name = written_to[0];
-  const gsize inputs = n_frames - 1;
-  if (std::any_of (streams.begin (), streams.begin () + gssize (inputs),
+  if (n_outputs () == 1 && !has (output ().name) && written_to.size () == 1)
+    streams[n_inputs].name = written_to[0];
+  if (std::any_of (streams.begin (), streams.begin () + gssize (n_inputs),
           [&] (const Stream &stream) { return has (stream.name); }))
     return;
-  for (gsize n = 0; n < std::min (inputs, read.size ()); n++)
+  for (gsize n = 0; n < std::min (n_inputs, read.size ()); n++)
     streams[n].name = read[n];
 }
 
@@ -278,19 +310,16 @@ Program::choose_row_strides (GError **error)
 {
   const std::string &out = output ().name;
 
-  if (!has (out))
-    return fail_argument (error,
-        "The kernel \"" + kernel_name + "\" has no argument \"" + out + "\"", signature);
   for (gsize n = 0; n < streams.size (); n++) {
     const Stream &stream = streams[n];
     const bool has_output_stride = has ("stride") || has (out + "_stride");
     RowStride wanted = RowStride::CONTIGUOUS;
     if (has (stream.name) && parameter_named (stream.name)->is_image ())
       wanted = RowStride::OF_IMAGE;
-    else if (has (stream.name + "_stride") || (is_output (n) && has ("stride")))
+    else if (has (stream.name + "_stride") || (stream.is_output && has ("stride")))
       wanted = RowStride::OWN;
-    else if (n < n_frames ? has ("stride") && stream.is_video && output ().is_video
-                          : has_output_stride)
+    else if (n < n_given ? has ("stride") && stream.is_video && output ().is_video
+                         : has_output_stride)
       wanted = RowStride::OF_OUTPUT;
     if (wanted == RowStride::OF_OUTPUT && stream.line_bytes () > output ().line_bytes ())
       return fail_argument (error,
@@ -410,7 +439,7 @@ Program::bind_image (cl_uint index, const Task &task, GError **error)
 {
   const Parameter &parameter = signature[index];
   const Stream *stream = stream_named (parameter.name);
-  if (!stream || (stream == &output ()) != parameter.is_written ())
+  if (!stream || stream->is_output != parameter.is_written ())
     return fail_argument (error,
         "The argument \"" + parameter.name
             + "\" is an image, expected a read_only image that is an input, or a "
@@ -591,7 +620,7 @@ Program::bind_attribute (cl_uint index, bool &bound, GError **error)
     return true;
   }
   for (gsize n = 0; n < streams.size (); n++) {
-    if (name == streams[n].name + "_stride" || (is_output (n) && name == "stride")) {
+    if (name == streams[n].name + "_stride" || (n == n_inputs && name == "stride")) {
       bindings.push_back ({Binding::STRIDE, index, n});
       return true;
     }
@@ -654,7 +683,7 @@ Program::find_attribute (const std::string &name, gsize &value) const
 bool
 Program::default_size (const Task &task, std::vector<gsize> &global, GError **error) const
 {
-  if (const auto &image = images[n_frames - 1]) {
+  if (const auto &image = images[n_inputs]) {
     global = {image->width, image->height};
     return true;
   }
@@ -714,6 +743,16 @@ Program::copy_rows (gsize stream, cl_command_queue queue, const Place &from,
       "clEnqueueCopyBufferRect", error);
 }
 
+/* Returns a part of a buffer. It is empty where the device cannot start one at `offset`, or
+ * if the buffer is a part itself. */
+static cl::Buffer
+part_of (cl_mem data, gsize offset, gsize bytes)
+{
+  const cl_buffer_region region = {offset, bytes};
+  return cl::Buffer (
+      clCreateSubBuffer (data, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, nullptr));
+}
+
 /* Passes the frame itself to the kernel, or a scratch buffer. The kernel gets a scratch
  * buffer if the frame has an offset in its memory, if its row stride does not fit, or if
  * the kernel may write to an input. */
@@ -734,9 +773,15 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
   else if (of.is_video)
     wanted = round_up (frame_stride, alignment);
   placed = {frame.data, wanted, false};
-  if (frame.offset[0] == 0 && wanted == frame_stride
-      && (is_output (stream) || !written[stream]))
+  if (of.is_output && n_outputs () > 1) {
+    parts[stream] = part_of (frame.data, frame.offset[0] + of.offset, of.array.bytes ());
+    placed.data = parts[stream]();
+    if (placed.data)
+      return true;
+  } else if (frame.offset[0] == 0 && wanted == frame_stride
+             && (of.is_output || !written[stream])) {
     return true;
+  }
 
   const gsize bytes = of.is_video ? wanted * of.lines () : of.array.bytes ();
   if (scratch_bytes[stream] < bytes) {
@@ -746,16 +791,24 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
   if (!scratch[stream]())
     return false;
   placed = {scratch[stream](), wanted, true};
-  return is_output (stream)
+  return of.is_output
          || copy_rows (stream, queue, {frame.data, frame_stride, false}, frame.offset[0],
              placed, 0, error);
 }
 
+/* Bytes from the first to the last row */
+static gsize
+bytes_of_rows (const Stream &stream, gsize stride)
+{
+  return stride * (stream.lines () - 1) + stream.line_bytes ();
+}
+
 bool
-Program::fill_output (cl_command_queue queue, const Place &placed, GError **error) const
+Program::fill_output (
+    gsize stream, cl_command_queue queue, const Place &placed, GError **error) const
 {
   const cl_uchar byte = cl_uchar (fill);
-  const gsize bytes = placed.stride * (output ().lines () - 1) + output ().line_bytes ();
+  const gsize bytes = bytes_of_rows (streams[stream], placed.stride);
   return fill < 0
          || gst_opencl_check (
              clEnqueueFillBuffer (queue, placed.data, &byte, sizeof byte, 0, bytes, 0,
@@ -777,9 +830,10 @@ Program::LastOutput::reserve (GstOpenCLContext *context, gsize wanted, GError **
 
 /* Before the first frame, the last output is zeros. */
 bool
-Program::map_last_output (cl_command_queue queue, GstOpenCLFrame &frame, GError **error)
+Program::map_last_output (
+    LastOutput &last, cl_command_queue queue, GstOpenCLFrame &frame, GError **error)
 {
-  const gsize bytes = output ().array.bytes ();
+  const gsize bytes = streams[last.output].array.bytes ();
   const cl_uchar zero = 0;
 
   if (last.stride == 0) {
@@ -789,7 +843,7 @@ Program::map_last_output (cl_command_queue queue, GstOpenCLFrame &frame, GError 
                 nullptr, opencl::Profiled (queue, opencl::command::fill)),
             "clEnqueueFillBuffer", error))
       return false;
-    last.stride = output ().line_bytes ();
+    last.stride = streams[last.output].line_bytes ();
   }
   frame.data = last.buffer ();
   frame.stride[0] = gint (last.stride);
@@ -797,9 +851,10 @@ Program::map_last_output (cl_command_queue queue, GstOpenCLFrame &frame, GError 
 }
 
 bool
-Program::keep_output (cl_command_queue queue, const Place &placed, GError **error)
+Program::keep_output (
+    LastOutput &last, cl_command_queue queue, const Place &placed, GError **error)
 {
-  const gsize bytes = placed.stride * (output ().lines () - 1) + output ().line_bytes ();
+  const gsize bytes = bytes_of_rows (streams[last.output], placed.stride);
 
   last.stride = placed.stride;
   return last.reserve (context, bytes, error)
@@ -812,7 +867,8 @@ Program::keep_output (cl_command_queue queue, const Place &placed, GError **erro
 bool
 Program::start_over (cl_command_queue queue, GError **error)
 {
-  last.stride = 0;
+  for (LastOutput &last : last_outputs)
+    last.stride = 0;
   for (const auto &[name, array] : arrays) {
     if (array->initial ()
         && !gst_opencl_check (
@@ -852,14 +908,14 @@ extent_of (cl_mem data)
 bool
 Program::check_overlap (const std::vector<Place> &places, GError **error) const
 {
-  const MemoryRange written_to = extent_of (places[n_frames - 1].data);
-
-  for (gsize n = 0; n + 1 < n_frames; n++) {
-    const MemoryRange read = extent_of (places[n].data);
+  for (gsize pair = 0; pair < n_inputs * n_outputs (); pair++) {
+    const gsize n = pair % n_inputs, to = n_inputs + pair / n_inputs;
+    const MemoryRange read = extent_of (places[n].data),
+                      written_to = extent_of (places[to].data);
     if (read.root == written_to.root && read.begin < written_to.end
         && written_to.begin < read.end)
       return fail_argument (error,
-          "The arguments \"" + streams[n].name + "\" and \"" + output ().name
+          "The arguments \"" + streams[n].name + "\" and \"" + streams[to].name
               + "\" overlap in memory",
           signature);
   }
@@ -897,24 +953,65 @@ Program::set_frame_arguments (
 }
 
 bool
+Program::place_outputs (cl_command_queue queue, const GstOpenCLFrame &frame,
+    std::vector<Place> &places, GError **error)
+{
+  for (gsize n = n_inputs; n < n_given; n++) {
+    if (!place (n, queue, frame, 0, places[n], error)
+        || !fill_output (n, queue, places[n], error))
+      return false;
+  }
+  return true;
+}
+
+/* `previous` is placed as an input. */
+bool
+Program::place_inputs (cl_command_queue queue,
+    const std::vector<const GstOpenCLFrame *> &frames, std::vector<Place> &places,
+    GError **error)
+{
+  const gsize stride = places[n_inputs].stride;
+
+  for (gsize n = 0; n < n_inputs; n++) {
+    if (!place (n, queue, *frames[n], stride, places[n], error))
+      return false;
+  }
+  for (LastOutput &last : last_outputs) {
+    GstOpenCLFrame frame = {};
+    if (!map_last_output (last, queue, frame, error)
+        || !place (last.stream, queue, frame, stride, places[last.stream], error))
+      return false;
+  }
+  return true;
+}
+
+/* Keeps outputs for the next frame, and copies those that the kernel wrote elsewhere. */
+bool
+Program::finish_outputs (cl_command_queue queue, const GstOpenCLFrame &frame,
+    const std::vector<Place> &places, GError **error)
+{
+  const Place whole = {frame.data, gsize (frame.stride[0]), false};
+
+  for (LastOutput &last : last_outputs) {
+    if (!keep_output (last, queue, places[last.output], error))
+      return false;
+  }
+  for (gsize n = n_inputs; n < n_given; n++) {
+    if (places[n].is_scratch
+        && !copy_rows (
+            n, queue, places[n], 0, whole, frame.offset[0] + streams[n].offset, error))
+      return false;
+  }
+  return true;
+}
+
+bool
 Program::enqueue (cl_command_queue queue,
     const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
     GError **error)
 {
-  const gsize to = n_frames - 1;
-  const GstOpenCLFrame &out = *frames[to];
-  GstOpenCLFrame before = {};
   std::vector<Place> places (streams.size ());
 
-  if ((has_last_output () && !map_last_output (queue, before, error))
-      || !place (to, queue, out, 0, places[to], error))
-    return false;
-  for (gsize n = 0; n < streams.size (); n++) {
-    if (n != to
-        && !place (n, queue, n < n_frames ? *frames[n] : before, places[to].stride,
-            places[n], error))
-      return false;
-  }
   auto each_image = [&] (auto use) {
     for (gsize n = 0; n < streams.size (); n++) {
       if (images[n]
@@ -923,15 +1020,14 @@ Program::enqueue (cl_command_queue queue,
     }
     return true;
   };
-  if (!check_overlap (places, error) || !fill_output (queue, places[to], error)
-      || !each_image (&FrameImage::begin) || !set_frame_arguments (places, moment, error)
-      || !gst_opencl_launch (queue, kernel (), guint (size.global.size ()),
-          size.global.data (), size.local.empty () ? nullptr : size.local.data (), error)
-      || !each_image (&FrameImage::end))
-    return false;
-  const Place whole = {out.data, gsize (out.stride[0]), false};
-  return (!has_last_output () || keep_output (queue, places[to], error))
-         && (!places[to].is_scratch
-             || copy_rows (to, queue, places[to], 0, whole, out.offset[0], error));
+
+  return place_outputs (queue, *frames.back (), places, error)
+         && place_inputs (queue, frames, places, error) && check_overlap (places, error)
+         && each_image (&FrameImage::begin) && set_frame_arguments (places, moment, error)
+         && gst_opencl_launch (queue, kernel (), guint (size.global.size ()),
+             size.global.data (), size.local.empty () ? nullptr : size.local.data (),
+             error)
+         && each_image (&FrameImage::end)
+         && finish_outputs (queue, *frames.back (), places, error);
 }
 } // namespace compute

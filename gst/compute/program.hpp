@@ -51,13 +51,14 @@ struct StoredArray {
 
 class Program {
 public:
-  /* `streams`: all inputs, then the output. `previous` (nullable) lends what has not
+  /* `streams`: all inputs, then all outputs. `previous` (nullable) lends what has not
    * changed, and its state if the streams are the same. Returns NULL with an error about
    * the kernel, its arguments or its size. */
   static std::unique_ptr<Program> create (GstOpenCLContext *context, const Task &task,
       const std::vector<Stream> &streams, const Program *previous, GError **error);
 
-  /* `frames`: one mapped frame per stream. Does not wait for the kernel. */
+  /* `frames`: one mapped frame per input, then that of all outputs. Does not wait for the
+   * kernel. */
   bool enqueue (cl_command_queue queue, const std::vector<const GstOpenCLFrame *> &frames,
       const Moment &moment, GError **error);
 
@@ -80,8 +81,10 @@ private:
     bool is_scratch;
   };
 
-  /* Copy of the last output, in its layout: the kernel's argument `previous` */
+  /* Copy of an output of the last frame, in its layout: the kernel's argument
+   * `previous` */
   struct LastOutput {
+    gsize output, stream; /* indices of the output and of `previous` */
     cl::Buffer buffer;
     gsize bytes = 0;
     gsize stride = 0; /* 0: there is none yet */
@@ -90,7 +93,8 @@ private:
   };
 
   bool build (const Task &task, const Program *previous, GError **error);
-  void add_last_output (const Task &task, const Program *previous);
+  bool check_outputs (GError **error) const;
+  void add_last_outputs (const Task &task, const Program *previous);
   cl::Program build_source (const Task &task, GError **error) const;
   cl::Program build_compiled (const Task &task, const Program *previous, GError **error);
   void find_structs (const std::string &source);
@@ -119,9 +123,9 @@ private:
   const Stream *stream_named (const std::string &name) const;
   const Parameter *parameter_named (const std::string &name) const; /* (nullable) */
   bool has (const std::string &name) const { return parameter_named (name); }
-  const Stream &output () const { return streams[n_frames - 1]; }
-  bool is_output (gsize stream) const { return stream + 1 == n_frames; }
-  bool has_last_output () const { return streams.size () > n_frames; }
+  /* The first one, which `width`, `count` and so on belong to */
+  const Stream &output () const { return streams[n_inputs]; }
+  gsize n_outputs () const { return n_given - n_inputs; }
   void name_streams (const GstStructure *arguments);
   bool choose_row_strides (GError **error);
 
@@ -129,18 +133,28 @@ private:
       gsize output_stride, Place &placed, GError **error);
   bool copy_rows (gsize stream, cl_command_queue queue, const Place &from,
       gsize from_offset, const Place &to, gsize to_offset, GError **error) const;
-  bool fill_output (cl_command_queue queue, const Place &placed, GError **error) const;
-  bool map_last_output (cl_command_queue queue, GstOpenCLFrame &frame, GError **error);
-  bool keep_output (cl_command_queue queue, const Place &placed, GError **error);
+  bool place_outputs (cl_command_queue queue, const GstOpenCLFrame &frame,
+      std::vector<Place> &places, GError **error);
+  bool place_inputs (cl_command_queue queue,
+      const std::vector<const GstOpenCLFrame *> &frames, std::vector<Place> &places,
+      GError **error);
+  bool finish_outputs (cl_command_queue queue, const GstOpenCLFrame &frame,
+      const std::vector<Place> &places, GError **error);
+  bool fill_output (
+      gsize stream, cl_command_queue queue, const Place &placed, GError **error) const;
+  bool map_last_output (
+      LastOutput &last, cl_command_queue queue, GstOpenCLFrame &frame, GError **error);
+  bool keep_output (
+      LastOutput &last, cl_command_queue queue, const Place &placed, GError **error);
   bool check_overlap (const std::vector<Place> &places, GError **error) const;
   bool set_frame_arguments (
       const std::vector<Place> &places, const Moment &moment, GError **error);
 
   GstOpenCLContext *context = nullptr; /* outlives this */
-  std::vector<Stream> streams; /* of the frames; then `previous` if the kernel has it */
-  gsize n_frames = 0;
-  bool continues = false; /* the state of the previous program */
-  LastOutput last;
+  std::vector<Stream> streams;     /* inputs, outputs, then `previous` of the kernel */
+  gsize n_inputs = 0, n_given = 0; /* n_given: inputs and outputs */
+  bool continues = false;          /* the state of the previous program */
+  std::vector<LastOutput> last_outputs;
   gsize alignment = 1;
   gint fill = -1;                              /* byte, or -1 */
   std::shared_ptr<const ProgramFile> compiled; /* (nullable) */
@@ -154,6 +168,7 @@ private:
   std::vector<RowStride> row_strides; /* of each stream */
   std::vector<bool> written;          /* of each stream */
   std::vector<cl::Buffer> scratch;    /* of each stream; most are empty */
+  std::vector<cl::Buffer> parts;      /* of each stream: of one buffer for all outputs */
   std::vector<gsize> scratch_bytes;
   std::vector<std::unique_ptr<FrameImage>> images; /* of each stream (nullable) */
   std::vector<cl::Sampler> samplers;

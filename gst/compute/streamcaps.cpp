@@ -41,6 +41,31 @@ stream_of_structure (
   return read;
 }
 
+bool
+append_outputs (GstCaps *caps, std::vector<Stream> &streams, GError **error)
+{
+  const bool is_video =
+      gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw");
+  std::vector<opencl::ArrayFormat> arrays;
+  Stream stream;
+
+  stream.is_output = true;
+  if (!is_video && !opencl::arrays_of_caps (caps, arrays, error))
+    return false;
+  if (arrays.size () < 2) {
+    const bool read = stream_of_caps ("output", caps, stream, error);
+    streams.push_back (stream);
+    return read;
+  }
+  for (const opencl::ArrayFormat &array : arrays) {
+    stream.name = "output" + std::to_string (&array - arrays.data ());
+    stream.array = array;
+    streams.push_back (stream);
+    stream.offset += array.bytes ();
+  }
+  return true;
+}
+
 /* --- output caps --- */
 
 bool

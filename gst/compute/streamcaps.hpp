@@ -28,11 +28,17 @@ namespace compute {
                 "lines = (int) [ 1, max ], framerate = (fraction) [ 0/1, "               \
                 "2147483647/1 ]"
 
+/* Output caps of kernels: one array or several tensors */
+#define COMPUTE_OUTPUT_CAPS(features)                                                    \
+  COMPUTE_CAPS (features) "; " SEVERAL_TENSORS_CAPS (features)
+
 struct Stream {
   std::string name;
   opencl::ArrayFormat array;
   bool is_video = false;
   GstVideoFormat format = GST_VIDEO_FORMAT_UNKNOWN; /* of video */
+  bool is_output = false;
+  gsize offset = 0; /* of an output in the buffer of all of them, in bytes */
 
   bool operator== (const Stream &other) const
   {
@@ -58,6 +64,9 @@ bool stream_of_caps (const char *name, GstCaps *caps, Stream &stream, GError **e
 /* The same for a structure. Returns false if it is not fixed. */
 bool stream_of_structure (
     const char *name, const GstStructure *structure, Stream &stream, GError **error);
+
+/* Appends the outputs of fixed caps: `output`, or `output0`, `output1` … of several. */
+bool append_outputs (GstCaps *caps, std::vector<Stream> &streams, GError **error);
 
 /* --- filters whose output caps follow from input caps and settings --- */
 

@@ -270,24 +270,7 @@ gst_opencl_inference_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsi
   *size = 1;
   if (!types || !dimensions)
     return TRUE;
-  gchar **all_types = g_strsplit (types, ",", -1);
-  gchar **all_dimensions = g_strsplit (dimensions, ",", -1);
-  bool known = g_strv_length (all_types) == g_strv_length (all_dimensions);
-  *size = 0;
-  for (guint n = 0; known && all_types[n]; n++) {
-    const opencl::NumberInfo *number = opencl::number_named (g_strstrip (all_types[n]));
-    opencl::ArrayFormat array;
-    known = number
-            && opencl::parse_dimensions (
-                g_strstrip (all_dimensions[n]), array.shape, nullptr);
-    if (known) {
-      array.type = number->type;
-      *size += array.bytes ();
-    }
-  }
-  g_strfreev (all_types);
-  g_strfreev (all_dimensions);
-  return known;
+  return opencl::get_array_size (filter, caps, size);
 }
 
 /* --- life --- */

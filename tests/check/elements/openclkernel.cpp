@@ -1499,6 +1499,134 @@ TEST (test_previous_of_arguments_is_an_array_or_a_number)
   }
 }
 
+/* --- several outputs --- */
+
+/* The second output begins where no number of 32 bits may be: after 450 bytes. */
+TEST (test_several_outputs_are_one_buffer_in_any_places)
+{
+  const char *source =
+      "kernel void k (global const uchar *input, global uchar *output0, global uint "
+      "*output1, global uint *output2, int input_stride, int width, int output1_count, "
+      "int output1_width, int output2_shape0, int count, uint frame) { size_t x = "
+      "get_global_id (0), y = get_global_id (1); uchar v = input[y * input_stride + x]; "
+      "output0[y * width + x] = 255 - v; atomic_inc (output1 + v / 64); if (x + y == 0) "
+      "{ "
+      "output2[0] = output1_count; output2[1] = output1_width; output2[2] = "
+      "output2_shape0; output2[3] = count; output2[4] = frame; } }";
+  Chain chain (
+      with_source (source,
+          "fill-output=0" + several_outputs (3, "uint8,uint32,uint32", "50:9,4,5")),
+      video ("GRAY8", 50, 9));
+  for (guint32 frame = 0; frame < 3; frame++) {
+    const Bytes input = pattern (52 * 9, frame + 1);
+    std::vector<guint32> counts (4, 0);
+    Bytes expected;
+    for (gsize n = 0; n < 450; n++) {
+      const guint8 value = input[n / 50 * 52 + n % 50];
+      expected.push_back (guint8 (255 - value));
+      counts[value / 64]++;
+    }
+    for (const Bytes &more :
+        {bytes_of (counts), bytes_of (std::vector<guint32>{4, 4, 5, 450, frame})})
+      expected.insert (expected.end (), more.begin (), more.end ());
+    const Output output = chain.run (input);
+    fail_unless (output.bytes == expected, "frame %u", frame);
+    for (const char *field :
+        {"num_tensors=(int)3", "types=(string)\"uint8\\,uint32\\,uint32\"",
+            "dimensions=(string)\"50:9\\,4\\,5\""})
+      fail_unless (
+          output.caps.find (field) != std::string::npos, "%s", output.caps.c_str ());
+  }
+}
+
+/* Outputs that begin at a multiple of 4096 bytes, which each device can address */
+TEST (test_each_of_several_outputs_has_its_previous_one)
+{
+  const char *source =
+      "kernel void k (global const int *input, global int *output0, global float "
+      "*output1, "
+      "global const int *previous0, global const float *previous1) { size_t n = "
+      "get_global_id (0); output0[n] = input[n] + 2 * previous0[n]; output1[n] = 0.5f * "
+      "input[n] + previous1[n]; }";
+  Chain chain (with_source (source, several_outputs (2, "int32,float32", "1024,1024:1")),
+      tensors ("int32", "1024"));
+  std::vector<gint32> sums (1024, 0);
+  std::vector<float> halves (1024, 0);
+  for (int frame = 0; frame < 3; frame++) {
+    const auto input =
+        filled<gint32> (1024, [&] (gsize n) { return gint32 (n) * (frame + 1); });
+    for (gsize n = 0; n < 1024; n++) {
+      sums[n] = input[n] + 2 * sums[n];
+      halves[n] += 0.5f * float (input[n]);
+    }
+    Bytes expected = bytes_of (sums), second = bytes_of (halves);
+    expected.insert (expected.end (), second.begin (), second.end ());
+    fail_unless (chain.run (bytes_of (input)).bytes == expected, "frame %d", frame);
+  }
+}
+
+namespace {
+#define OUTPUTS(...) "source=\"kernel void k (" __VA_ARGS__ ") { }\""
+const struct {
+  const char *program;
+  int count;
+  const char *types, *dimensions, *expected;
+} mistakes_of_outputs[] = {
+    {"expression=x", 2, "int32,int32", "4,4",
+        "output-caps has num_tensors=2, but an expression has one output"},
+    {OUTPUTS ("global int *output0, global int *output1"), 2, "int32", "4,4",
+        "num_tensors=2 in array caps, but types=int32 and dimensions=4,4"},
+    {OUTPUTS ("global int *output0, global int *output1"), 2, "int32,int33", "4,4",
+        "types=int33 in array caps, expected one of"},
+    {OUTPUTS ("global int *output0, global int *output1"), 2, "int8,int8",
+        "9223372036854775807,1", "do not fit into memory"},
+    {OUTPUTS ("global int *output0, global int *output1"), 1, "int32", "4",
+        "has 2 outputs (output0 …), but the output's caps have 1 tensors: set "
+        "num_tensors"},
+    {OUTPUTS ("global int *output0, global int *output1, global int *output2"), 2,
+        "int32,int32", "4,4",
+        "has 3 outputs (output0 …), but the output's caps have 2 tensors: set "
+        "num_tensors"},
+    {OUTPUTS ("global int *output"), 2, "int32,int32", "4,4",
+        "has no argument \"output0\"; the kernel's arguments: __global int *output"},
+};
+} // namespace
+
+TEST_ROWS (test_a_mistake_in_several_outputs_is_one_error, mistakes_of_outputs)
+{
+  Chain chain (std::string ("openclkernel name=k ") + row.program
+                   + several_outputs (row.count, row.types, row.dimensions),
+      tensors ("int32", "4"));
+  chain.start ();
+  chain.push (bytes_of (std::vector<gint32> (4, 1)));
+  const Messages messages = messages_on (chain.bus, 20 * GST_SECOND);
+  fail_unless (messages.errors.size () == 1, "%d errors", int (messages.errors.size ()));
+  fail_unless (messages.errors[0].find (row.expected) != std::string::npos, "%s",
+      messages.errors[0].c_str ());
+}
+
+TEST (test_the_number_of_outputs_changes_between_two_frames)
+{
+  const char *one = "kernel void k (global const int *input, global int *output) { "
+                    "output[get_global_id (0)] = input[get_global_id (0)]; }";
+  const char *two = "kernel void k (global const int *input, global int *output0, global "
+                    "short *output1) { size_t n = get_global_id (0); output0[n] = "
+                    "input[n]; output1[n] = 3; }";
+  Chain chain (with_source (one), tensors ("int32", "4"));
+  const Bytes input = bytes_of (std::vector<gint32>{1, 2, 3, 4});
+  fail_unless (chain.run (input).bytes == input);
+  GstCaps *caps = gst_caps_from_string (
+      "other/tensors,num_tensors=2,types=\"int32,int16\",dimensions=(string)\"4,4\"");
+  g_object_set (chain.element (), "source", two, "output-caps", caps, nullptr);
+  gst_caps_unref (caps);
+  Bytes both = input, second = bytes_of (std::vector<gint16> (4, 3));
+  both.insert (both.end (), second.begin (), second.end ());
+  fail_unless (chain.run (input).bytes == both);
+  g_object_set (chain.element (), "source", one, "output-caps", nullptr, nullptr);
+  fail_unless (chain.run (input).bytes == input);
+  fail_unless (messages_on (chain.bus).warnings.empty ());
+}
+
 /* --- the contents of the output before the kernel runs --- */
 
 namespace {

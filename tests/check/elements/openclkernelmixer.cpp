@@ -189,6 +189,20 @@ TEST (test_a_seek_sets_the_state_of_a_mixer_back)
   }
 }
 
+TEST (test_a_mixer_has_several_outputs)
+{
+  Mix mix (
+      mixer ("source=\"kernel void k (global const int *a, global const int *b, global "
+             "int *output0, global int *output1) { size_t n = get_global_id (0); "
+             "output0[n] = a[n] + b[n]; output1[n] = a[n] - b[n]; }\" "
+             + several_outputs (2, "int32,int32", "3,3"))
+      + source ("i0", "3", "a") + source ("10", "3", "b"));
+  for (int frame = 0; frame < 2; frame++)
+    fail_unless (mix.numbers () == (Numbers{10, 11, 12, -10, -9, -8}));
+  for (const char *name : {"output", "output0"})
+    fail_unless (!gst_element_request_pad_simple (mix["m"], name), "%s", name);
+}
+
 TEST (test_a_pad_may_have_the_name_previous)
 {
   Mix mix (mixer ("expression=\"a + previous\"") + source ("1", "2", "a")

@@ -195,6 +195,26 @@ TEST (test_a_seek_sets_the_state_of_a_source_back)
   }
 }
 
+TEST (test_a_source_has_several_outputs)
+{
+  Chain chain (
+      "openclkernelsrc num-buffers=2 source=\"kernel void k (global int *output0, "
+      "global uchar *output1, uint frame) { size_t n = get_global_id (0); "
+      "output0[n] = 100 * n + frame; if (n < 3) output1[n] = n + 7; }\" "
+      + several_outputs (2, "int32.uint8", "4.3"));
+  chain.start ();
+  for (gint32 frame = 0; frame < 2; frame++) {
+    Bytes expected =
+        bytes_of (std::vector<gint32>{frame, 100 + frame, 200 + frame, 300 + frame});
+    for (guint8 value : {7, 8, 9})
+      expected.push_back (value);
+    const Output output = chain.pull ();
+    fail_unless (output.bytes == expected);
+    fail_unless (output.caps.find ("dimensions=(string)\"4\\,3\"") != std::string::npos,
+        "%s", output.caps.c_str ());
+  }
+}
+
 TEST (test_nothing_is_uploaded_for_a_frame)
 {
   Chain chain (counting ("num-buffers=50"));

@@ -69,6 +69,15 @@ tensors (const std::string &type, const std::string &dimensions)
          + ",dimensions=(string)" + dimensions + ",framerate=25/1";
 }
 
+/* The property output-caps for several tensors */
+inline std::string
+several_outputs (int count, const std::string &types, const std::string &dimensions)
+{
+  return " output-caps=\"other/tensors,num_tensors=" + std::to_string (count)
+         + ",types=(string)\\\"" + types + "\\\",dimensions=(string)\\\"" + dimensions
+         + "\\\",framerate=25/1\" ";
+}
+
 inline std::string
 video (const std::string &format, int width, int height)
 {
