@@ -235,12 +235,12 @@ static const opencl::PropertyTable<ReduceSettings> properties = {
         "A variance divides by the number of elements less this (variance and "
         "standard-deviation)",
         &ReduceSettings::ddof, {0, G_MAXINT}, opencl::playing},
-    {"quantiles", "Quantiles", "Quantiles, from 0 to 1, such as <0.25,0.5,0.75>",
+    {"quantiles", "Quantiles", "Quantiles, from 0 to 1, such as \"<0.25,0.5,0.75>\"",
         &ReduceSettings::quantiles, opencl::playing},
     {"bins", "Bins", "Number of bins (histogram)", &ReduceSettings::bins, {1, 1 << 24},
         opencl::playing},
     {"range", "Range",
-        "Lower edge of the first and upper edge of the last bin, such as <0,256> "
+        "Lower edge of the first and upper edge of the last bin, such as \"<0,256>\" "
         "(histogram)",
         &ReduceSettings::range, opencl::playing},
     {"descending", "Descending", "Largest elements first (sort and argsort)",

@@ -857,7 +857,8 @@ Program::keep_output (
   const gsize bytes = bytes_of_rows (streams[last.output], placed.stride);
 
   last.stride = placed.stride;
-  return last.reserve (context, bytes, error)
+  /* NVIDIA's driver copies rectangles of whole rows alone. */
+  return last.reserve (context, placed.stride * streams[last.output].lines (), error)
          && gst_opencl_check (
              clEnqueueCopyBuffer (queue, placed.data, last.buffer (), 0, 0, bytes, 0,
                  nullptr, opencl::Profiled (queue, opencl::command::copy)),

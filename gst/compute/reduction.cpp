@@ -425,11 +425,11 @@ Reducer::create (GstOpenCLContext *context, Reduction reduction,
     const ArrayLayout &output, GError **error, gint64 ddof)
 {
   const ReductionShape shape = make_shape (input, output);
-  const gint64 count = shape.rows () * shape.columns ();
-  const ReductionPass::Request request = {reduction,
-      types_of (reduction, stored, written), shape, std::max (count - ddof, gint64 (0))};
   const bool centred =
       reduction == Reduction::variance || reduction == Reduction::deviation;
+  const gint64 count = shape.rows () * shape.columns () - (centred ? ddof : 0);
+  const ReductionPass::Request request = {reduction,
+      types_of (reduction, stored, written), shape, std::max (count, gint64 (0))};
   return (!centred || create_sums (context, request, error))
          && create_passes (context, request, error);
 }

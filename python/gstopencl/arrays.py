@@ -469,17 +469,20 @@ def call_filter(factory, array, **properties):
 def fft(x, axes=None, inverse=False, half_spectrum=False):
     """Transforms an array along one or two axes (the last).
 
-    x: real or complex, computed in float32.
+    x: real or complex, computed in float64 if it is of that precision, else in float32.
     half_spectrum: numpy.fft.rfft, and with inverse=True irfft, instead of fft and ifft.
 
-    Returns complex64, or float32 of irfft.
+    Returns complex numbers, or real ones of irfft, of that precision.
     """
     if not hasattr(x, "base_data"):
         x = np.asarray(x)
-        x = x.astype(np.complex64 if x.dtype.kind == "c" else np.float32, copy=False)
+        x = x if x.dtype.str[1:] in ("f8", "c16") else x.astype(
+            np.complex64 if x.dtype.kind == "c" else np.float32, copy=False)
     axes = (axes,) if isinstance(axes, int) else axes
     found = call_filter("openclfft", x, axes=axes, inverse=inverse, half_spectrum=half_spectrum)
-    return found if inverse and half_spectrum else found.view(np.complex64)[..., 0]
+    if inverse and half_spectrum:
+        return found
+    return found.view(np.result_type(found.dtype, np.complex64))[..., 0]
 
 
 def reduce(x, operation="sum", axes=None, keep_dimensions=False, **properties):

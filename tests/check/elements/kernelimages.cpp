@@ -13,12 +13,13 @@ using opencl::NumberType;
 namespace {
 #define AT "const int2 at = (int2) (get_global_id (0), get_global_id (1)); "
 #define KERNEL(parameters, body)                                                         \
-  "openclkernel name=k source=\"kernel void k (" parameters ") { " AT body " }\" "
+  "openclkernel name=k source=\"constant sampler_t nearest = "                           \
+  "CLK_NORMALIZED_COORDS_FALSE | CLK_FILTER_NEAREST; "                                   \
+  "kernel void k (" parameters ") { " AT body " }\" "
 #define IMAGES "read_only image2d_t input, write_only image2d_t output"
-#define NEAREST "CLK_NORMALIZED_COORDS_FALSE | CLK_FILTER_NEAREST"
 
 const char *const copies =
-    KERNEL (IMAGES, "write_imagef (output, at, read_imagef (input, " NEAREST ", at));");
+    KERNEL (IMAGES, "write_imagef (output, at, read_imagef (input, nearest, at));");
 
 Bytes
 pattern (gsize size)
@@ -110,8 +111,8 @@ TEST (test_an_image_and_a_pointer_in_one_kernel)
 {
   const char *half = KERNEL (
       "read_only image2d_t input, global uchar *output, int stride, int input_width",
-      "output[at.y * stride + at.x] = 255 * read_imagef (input, " NEAREST
-      ", 2 * at).x + input_width - 20;");
+      "output[at.y * stride + at.x] = 255 * read_imagef (input, nearest, 2 * at).x + "
+      "input_width - 20;");
   Chain chain (std::string (half) + "output-caps=video/x-raw,width=10,height=3",
       video ("GRAY8", 20, 6));
   const Bytes input = pattern (20 * 6);
@@ -123,8 +124,9 @@ TEST (test_an_image_and_a_pointer_in_one_kernel)
 
 TEST (test_kernels_may_read_integers)
 {
-  Chain chain (KERNEL (IMAGES, "write_imageui (output, at, read_imageui (input, " NEAREST
-                               ", at) / 2 + 1);"),
+  Chain chain (
+      KERNEL (IMAGES,
+          "write_imageui (output, at, read_imageui (input, nearest, at) / 2 + 1);"),
       video ("RGBA", 6, 2));
   const Bytes input = pattern (48), got = chain.run (input).bytes;
   for (gsize n = 0; n < 48; n++)
@@ -133,9 +135,8 @@ TEST (test_kernels_may_read_integers)
 
 TEST (test_arrays_are_images)
 {
-  const char *sums =
-      KERNEL (IMAGES, "write_imagef (output, at, read_imagef (input, " NEAREST
-                      ", at) + at.x + 100 * at.y);");
+  const char *sums = KERNEL (IMAGES,
+      "write_imagef (output, at, read_imagef (input, nearest, at) + at.x + 100 * at.y);");
   for (const char *dimensions : {"6:4", "4:3:2", "1:6:4", "1:6:4:1"}) {
     const gsize channels = dimensions[0] == '4' ? 4 : 1, width = channels == 4 ? 3 : 6;
     Chain chain (sums, tensors ("float32", dimensions));

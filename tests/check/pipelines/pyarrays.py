@@ -96,7 +96,8 @@ def check_filters():
     x = floats(20, 30)
     z = (floats(8, 90) + 1j * floats(8, 90)).astype("c8")
     close(gstopencl.fft(z), np.fft.fft(z), 1e-4)
-    close(gstopencl.fft(x.astype("f8"), axes=(0, 1)), np.fft.fft2(x), 1e-3)
+    close(gstopencl.fft(x.astype("f8"), axes=(0, 1)), np.fft.fft2(x.astype("f8")), 1e-12)
+    assert gstopencl.fft(z.astype("c16")).dtype == np.complex128
     close(gstopencl.fft(z, axes=0, inverse=True), np.fft.ifft(z, axis=0), 1e-5)
     half = gstopencl.fft(x, half_spectrum=True)
     close(half, np.fft.rfft(x), 1e-4)

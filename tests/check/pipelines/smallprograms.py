@@ -202,7 +202,7 @@ EXPECTED = {
         median, bilateral, sobel, dilate, rotate, pyramid, components, life, heat, nbody, kmeans,
         shortestpaths, julia, blockflow)},
 }
-# Of 1 280 000 random points the standard deviation is 0.0015. An element of a Julia set may
+# The standard deviation of pi by 1 280 000 random points is 0.0015. An element of a Julia set may
 # take another number of steps where numbers are rounded another way.
 TOLERANCES = {"montecarlo": 0.0015, "rotate": 1e-4}
 DIFFERING = {"julia": 0.01}
