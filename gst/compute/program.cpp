@@ -744,11 +744,16 @@ Program::copy_rows (gsize stream, cl_command_queue queue, const Place &from,
 }
 
 /* Returns a part of a buffer. It is empty where the device cannot start one at `offset`, or
- * if the buffer is a part itself. */
+ * if the buffer is a part itself. NVIDIA's driver makes parts that begin anywhere, which
+ * kernels cannot use. */
 static cl::Buffer
-part_of (cl_mem data, gsize offset, gsize bytes)
+part_of (GstOpenCLContext *context, cl_mem data, gsize offset, gsize bytes)
 {
   const cl_buffer_region region = {offset, bytes};
+  const gsize bits =
+      opencl::device_info<cl_uint> (context, CL_DEVICE_MEM_BASE_ADDR_ALIGN);
+  if (bits > 0 && offset * 8 % bits != 0)
+    return cl::Buffer ();
   return cl::Buffer (
       clCreateSubBuffer (data, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, nullptr));
 }
@@ -774,7 +779,8 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
     wanted = round_up (frame_stride, alignment);
   placed = {frame.data, wanted, false};
   if (of.is_output && n_outputs () > 1) {
-    parts[stream] = part_of (frame.data, frame.offset[0] + of.offset, of.array.bytes ());
+    parts[stream] =
+        part_of (context, frame.data, frame.offset[0] + of.offset, of.array.bytes ());
     placed.data = parts[stream]();
     if (placed.data)
       return true;
