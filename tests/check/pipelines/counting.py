@@ -115,7 +115,8 @@ def check_measured():
     measured = [test for test in tests if test["cmd"][-1] in ("data", "recording", "check_tape")]
     assert len(measured) == 6, measured
     for test in measured:
-        run = subprocess.run(test["cmd"], env=environment | test["env"], capture_output=True,
+        variables = test["env"] | {"PATH": environment["PATH"]} # what is put before is listed alone
+        run = subprocess.run(test["cmd"], env=environment | variables, capture_output=True,
                              text=True, check=False)
         assert run.returncode == 77, (test["name"], run)
         status, said = left_out(test["name"], "SKIP", run.stdout)
