@@ -109,7 +109,7 @@ def run_program(driver, test):
 
     A driver's fault may crash: each test has a process of its own, so that the others run.
     """
-    environment = driver.environ({**test["env"], **SELF_CHECK,
+    environment = driver.environ({**test["env"], **SELF_CHECK, "PATH": os.environ["PATH"],
                                   "CK_FORK": os.environ.get("CK_FORK", "yes"),
                                   "GST_REGISTRY": os.environ["GST_REGISTRY"]})
     with tempfile.TemporaryFile("w+", errors="replace") as output, \
