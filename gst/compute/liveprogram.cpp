@@ -5,7 +5,7 @@
 #include "liveprogram.hpp"
 
 #include "expression/expression.hpp"
-#include "kernelsource.hpp"
+#include "program/kernelsource.hpp"
 
 #include <gst/common/text.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "program.hpp"
+#include "program/program.hpp"
 #include "streamcaps.hpp"
 
 #include <gst/common/settings.hpp>

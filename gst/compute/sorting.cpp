@@ -5,6 +5,7 @@
 #include "sorting.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 
 #include <algorithm>
@@ -249,7 +250,8 @@ Histogram::enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset,
   const gsize global[] = {gsize ((length + span - 1) / span) * group, gsize (lines), 1},
               local[] = {group, 1, 1};
   return gst_opencl_check (clEnqueueFillBuffer (queue, counts (), &zero, sizeof zero, 0,
-                               made * sizeof zero, 0, nullptr, nullptr),
+                               made * sizeof zero, 0, nullptr,
+                               opencl::Profiled (queue, opencl::command::fill)),
              "clEnqueueFillBuffer", error)
          && count.set_all (error, input, cl_long (input_offset), outer (),
              cl_long (shape.reduced[0].input), edges (), cl_uint (bins), counts (),

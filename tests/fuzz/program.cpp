@@ -7,7 +7,7 @@
  */
 #include "input.hpp"
 
-#include "gst/compute/kernelsource.hpp"
+#include "gst/compute/program/kernelsource.hpp"
 #include <gst/opencl/core/programs.hpp>
 
 using fuzz::promise;

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "../signature.hpp"
+#include "../program/signature.hpp"
 
 #include <string>
 #include <vector>

@@ -4,6 +4,8 @@
  */
 #include "worksize.hpp"
 
+#include "signature.hpp"
+
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
@@ -13,14 +15,6 @@
 
 namespace compute {
 namespace {
-bool
-fail (GError **error, const std::string &message)
-{
-  g_set_error_literal (
-      error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, message.c_str ());
-  return false;
-}
-
 std::string
 size_text (const std::vector<gsize> &size)
 {
@@ -147,12 +141,6 @@ private:
   int depth = 0;
   std::string why;
 };
-
-gsize
-round_up (gsize value, gsize multiple)
-{
-  return (value + multiple - 1) / multiple * multiple;
-}
 } // namespace
 
 bool

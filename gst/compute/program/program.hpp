@@ -7,7 +7,7 @@
 #include "frameimage.hpp"
 #include "signature.hpp"
 #include "programfile.hpp"
-#include "streamcaps.hpp"
+#include "../streamcaps.hpp"
 #include "worksize.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
@@ -129,6 +129,7 @@ private:
   void name_streams (const GstStructure *arguments);
   bool choose_row_strides (GError **error);
 
+  cl::Buffer part_of (cl_mem data, gsize offset, gsize bytes) const;
   bool place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &frame,
       gsize output_stride, Place &placed, GError **error);
   bool copy_rows (gsize stream, cl_command_queue queue, const Place &from,
@@ -169,6 +170,7 @@ private:
   std::vector<bool> written;          /* of each stream */
   std::vector<cl::Buffer> scratch;    /* of each stream; most are empty */
   std::vector<cl::Buffer> parts;      /* of each stream: of one buffer for all outputs */
+  gsize part_alignment = 1;           /* of a part's start in its buffer, in bytes */
   std::vector<gsize> scratch_bytes;
   std::vector<std::unique_ptr<FrameImage>> images; /* of each stream (nullable) */
   std::vector<cl::Sampler> samplers;

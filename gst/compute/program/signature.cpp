@@ -247,12 +247,6 @@ Parameter::size () const
   return number ? number->size * (lanes == 3 ? 4 : lanes) : bytes;
 }
 
-static gsize
-round_up (gsize value, gsize multiple)
-{
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 /* Appends the field "float a" or "float a[4]" to the struct. */
 static bool
 add_field (const std::string &text, Parameter &parameter)
@@ -526,6 +520,14 @@ bytes_of_numbers (const std::vector<Number> &numbers, const Parameter &parameter
     return false;
   }
   return true;
+}
+
+bool
+fail (GError **error, const std::string &message)
+{
+  g_set_error_literal (
+      error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, message.c_str ());
+  return false;
 }
 
 bool

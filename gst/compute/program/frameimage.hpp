@@ -5,7 +5,7 @@
 #pragma once
 
 #include "signature.hpp"
-#include "streamcaps.hpp"
+#include "../streamcaps.hpp"
 
 #include <memory>
 

@@ -24,14 +24,6 @@
 
 namespace compute {
 namespace {
-bool
-fail (GError **error, const std::string &message)
-{
-  g_set_error_literal (
-      error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, message.c_str ());
-  return false;
-}
-
 /* --- formats --- */
 
 /* The padding of RGBx and its like is the image's alpha. */

@@ -23,14 +23,6 @@
 
 namespace compute {
 namespace {
-bool
-fail (GError **error, const std::string &message)
-{
-  g_set_error_literal (
-      error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, message.c_str ());
-  return false;
-}
-
 std::string
 join (const std::vector<std::string> &words)
 {
@@ -67,12 +59,6 @@ put_first_error_first (GError *error)
     return;
   }
 }
-
-gsize
-round_up (gsize value, gsize multiple)
-{
-  return (value + multiple - 1) / multiple * multiple;
-}
 } // namespace
 
 /* --- the kernel --- */
@@ -84,6 +70,8 @@ Program::create (GstOpenCLContext *context, const Task &task,
   auto program = std::make_unique<Program> ();
 
   program->context = context;
+  program->part_alignment = std::max (
+      1u, opencl::device_info<cl_uint> (context, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   program->streams = streams;
   program->n_given = streams.size ();
   while (!streams[program->n_inputs].is_output)
@@ -746,13 +734,11 @@ Program::copy_rows (gsize stream, cl_command_queue queue, const Place &from,
 /* Returns a part of a buffer. It is empty where the device cannot start one at `offset`, or
  * if the buffer is a part itself. NVIDIA's driver makes parts that begin anywhere, which
  * kernels cannot use. */
-static cl::Buffer
-part_of (GstOpenCLContext *context, cl_mem data, gsize offset, gsize bytes)
+cl::Buffer
+Program::part_of (cl_mem data, gsize offset, gsize bytes) const
 {
   const cl_buffer_region region = {offset, bytes};
-  const gsize bits =
-      opencl::device_info<cl_uint> (context, CL_DEVICE_MEM_BASE_ADDR_ALIGN);
-  if (bits > 0 && offset * 8 % bits != 0)
+  if (offset % part_alignment != 0)
     return cl::Buffer ();
   return cl::Buffer (
       clCreateSubBuffer (data, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, nullptr));
@@ -779,8 +765,7 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
     wanted = round_up (frame_stride, alignment);
   placed = {frame.data, wanted, false};
   if (of.is_output && n_outputs () > 1) {
-    parts[stream] =
-        part_of (context, frame.data, frame.offset[0] + of.offset, of.array.bytes ());
+    parts[stream] = part_of (frame.data, frame.offset[0] + of.offset, of.array.bytes ());
     placed.data = parts[stream]();
     if (placed.data)
       return true;

@@ -12,6 +12,12 @@
 #include <vector>
 
 namespace compute {
+inline gsize
+round_up (gsize value, gsize multiple)
+{
+  return (value + multiple - 1) / multiple * multiple;
+}
+
 /* --- parameters --- */
 
 struct Parameter {
@@ -77,6 +83,9 @@ bool numbers_of_value (const GValue *value, std::vector<Number> &numbers);
  * them. */
 bool bytes_of_numbers (const std::vector<Number> &numbers, const Parameter &parameter,
     std::vector<guint8> &bytes, GError **error);
+
+/* Sets an error about settings. Returns FALSE. */
+bool fail (GError **error, const std::string &message);
 
 /* Sets an error about an argument, and lists the kernel's arguments. Returns FALSE. */
 bool fail_argument (
