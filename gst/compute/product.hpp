@@ -34,8 +34,7 @@ struct ProductKernel {
     gsize tile = on_cpu ? 2 * lanes : 16;
     while (!on_cpu && tile > 1 && tile * tile > device.largest_group)
       tile /= 2;
-    /* Fewer elements a work-item leave no work-items for a small product. */
-    const gsize each = rows <= gint64 (tile) || columns <= gint64 (tile) ? 1 : 4;
+    const gsize each = of_work_item (number, tile, rows, columns, batches);
     auto groups = [] (gint64 length, gsize of_group) {
       return (gsize (length) + of_group - 1) / of_group;
     };
@@ -49,6 +48,18 @@ struct ProductKernel {
     global[1] = on_cpu ? groups (columns, tile) : groups (rows, tile * each) * tile;
     global[2] = batches;
     local[2] = 1;
+  }
+
+private:
+  /* Rows and columns that a work-item of a GPU computes: more of them need fewer loads, but leave
+   * fewer work-items, and more of them than 4 only fit in registers as float. */
+  static gsize of_work_item (const opencl::NumberInfo &number, gsize tile, gint64 rows,
+      gint64 columns, gsize batches)
+  {
+    if (rows <= gint64 (tile) || columns <= gint64 (tile))
+      return 1;
+    const bool is_float = number.kind == 'f' && number.size <= sizeof (cl_float);
+    return is_float && gsize (rows) * gsize (columns) * batches >= 1 << 22 ? 8 : 4;
   }
 };
 } // namespace compute

@@ -116,57 +116,87 @@ multiply_cpu (PARAMETERS)
 }
 #else
 #define TILE (ITEMS * EACH)
+#if EACH == 1
+#define PART 1
+#define PARTS REAL
+#else
+#define PART 4
+#define PARTS JOIN (REAL, PART)
+#endif
+#define VECTORS (EACH / PART)
+#define UNROLLED(n, count) _Pragma ("unroll") for (int n = 0; n < count; n++)
 
-/* Loads a tile: element (y, x) for y, x < TILE */
-#define LOAD_TILE(to, from, valid)                                                       \
-  for (int n = item; n < TILE * ITEMS; n += ITEMS * ITEMS) {                             \
-    const long outer = n / ITEMS, inner = n % ITEMS;                                     \
-    to[inner][outer] = (valid) ? LOAD_ONE (from) : (REAL)0;                              \
+/* Reads an item's elements of a tile. Neighbours read neighbours: along the depth, or else along
+ * the rows of A or the columns of B. */
+#define FETCH(to, along_depth, from, valid)                                              \
+  UNROLLED (n, EACH)                                                                     \
+  {                                                                                      \
+    const int at = item + n * ITEMS * ITEMS;                                             \
+    const int outer = (along_depth) ? at / ITEMS : at % TILE;                            \
+    const long inner = k + ((along_depth) ? at % ITEMS : at / TILE);                     \
+    to[n] = (valid) ? LOAD_ONE (from) : (REAL)0;                                         \
   }
+
+#define KEEP(from, along_depth, to)                                                      \
+  UNROLLED (n, EACH)                                                                     \
+  {                                                                                      \
+    const int at = item + n * ITEMS * ITEMS;                                             \
+    const int outer = (along_depth) ? at / ITEMS : at % TILE;                            \
+    ((local REAL *)to[(along_depth) ? at % ITEMS : at / TILE])[outer] = from[n];         \
+  }
+
+#define FETCH_BOTH                                                                       \
+  FETCH (of_left, a_column == 1, a + outer * a_row + inner * a_column,                   \
+      first_row + outer < rows && inner < depth)                                         \
+  FETCH (of_right, b_column != 1, b + inner * b_row + outer * b_column,                  \
+      first_column + outer < columns && inner < depth)
+
+/* Row or column of an item's element `n` */
+#define PLACE(item, n) (((n) / PART * ITEMS + (item)) * PART + (n) % PART)
 
 kernel __attribute__ ((reqd_work_group_size (ITEMS, ITEMS, 1))) void
 multiply_gpu (PARAMETERS)
 {
   SIZES
-  local REAL left[ITEMS][TILE + 1], right[ITEMS][TILE + 1];
+  local PARTS left[ITEMS][TILE / PART + 1], right[ITEMS][TILE / PART + 1];
   const int x = get_local_id (0), y = get_local_id (1), item = y * ITEMS + x;
   const long first_column = get_group_id (0) * TILE, first_row = get_group_id (1) * TILE;
-  REAL sum[EACH][EACH];
+  REAL of_left[EACH], of_right[EACH];
+  PARTS sum[EACH][VECTORS];
+  long k = 0;
   LOCATE (get_group_id (2))
-#pragma unroll
-  for (int r = 0; r < EACH; r++)
-#pragma unroll
-    for (int s = 0; s < EACH; s++)
-      sum[r][s] = 0;
-  for (long k = 0; k < depth; k += ITEMS) {
-    LOAD_TILE (left, a + (first_row + outer) * a_row + (k + inner) * a_column,
-        first_row + outer < rows && k + inner < depth)
-    LOAD_TILE (right, b + (k + inner) * b_row + (first_column + outer) * b_column,
-        first_column + outer < columns && k + inner < depth)
+  a += first_row * a_row;
+  b += first_column * b_column;
+  UNROLLED (r, EACH)
+  UNROLLED (v, VECTORS)
+  sum[r][v] = 0;
+  FETCH_BOTH
+  while (k < depth) {
+    KEEP (of_left, a_column == 1, left)
+    KEEP (of_right, b_column != 1, right)
     barrier (CLK_LOCAL_MEM_FENCE);
-#pragma unroll 4
+    k += ITEMS;
+    FETCH_BOTH
+#pragma unroll
     for (int n = 0; n < ITEMS; n++) {
-      REAL of_a[EACH], of_b[EACH];
-#pragma unroll
-      for (int r = 0; r < EACH; r++) {
-        of_a[r] = left[n][y + r * ITEMS];
-        of_b[r] = right[n][x + r * ITEMS];
+      PARTS of_a[VECTORS], of_b[VECTORS];
+      UNROLLED (v, VECTORS)
+      {
+        of_a[v] = left[n][y + v * ITEMS];
+        of_b[v] = right[n][x + v * ITEMS];
       }
-#pragma unroll
-      for (int r = 0; r < EACH; r++)
-#pragma unroll
-        for (int s = 0; s < EACH; s++)
-          sum[r][s] += of_a[r] * of_b[s];
+      UNROLLED (r, EACH)
+      UNROLLED (v, VECTORS)
+      sum[r][v] += ((REAL *)of_a)[r] * of_b[v];
     }
     barrier (CLK_LOCAL_MEM_FENCE);
   }
-#pragma unroll
-  for (int r = 0; r < EACH; r++)
-#pragma unroll
-    for (int s = 0; s < EACH; s++) {
-      const long row = first_row + y + r * ITEMS, column = first_column + x + s * ITEMS;
-      if (row < rows && column < columns)
-        STORE_ONE (sum[r][s], c + row * c_row + column * c_column);
-    }
+  UNROLLED (r, EACH)
+  UNROLLED (s, EACH)
+  {
+    const long row = first_row + PLACE (y, r), column = first_column + PLACE (x, s);
+    if (row < rows && column < columns)
+      STORE_ONE (((REAL *)sum[r])[s], c + row * c_row + column * c_column);
+  }
 }
 #endif

@@ -192,11 +192,9 @@ hold_matrix (gsize rows, gsize columns, Feed &feed, std::string &error)
 }
 
 void
-run_product (Session &session, const std::string &what)
+measure_product (Session &session, const std::string &what, const std::string &program)
 {
   const Product product = product_of (session);
-  const std::string size =
-      std::to_string (product.width) + "," + std::to_string (product.rows);
   const std::string shape =
       std::to_string (product.width) + ":" + std::to_string (product.rows);
   Result result = result_of (session, what, product);
@@ -204,15 +202,29 @@ run_product (Session &session, const std::string &what)
   Line line;
   if (hold_matrix (product.rows, product.depth, a, result.error)
       && hold_matrix (product.depth, product.width, b, result.error)) {
-    line.text = "openclkernelmixer name=both " + source_of ("matrixproduct.cl")
-                + "global-size=" + size + " output-caps=other/tensors,dimensions=(string)"
-                + shape + " ! " + sink
+    line.text = "openclkernelmixer name=both " + program
+                + " output-caps=other/tensors,dimensions=(string)" + shape + " ! " + sink
                 + " benchmarksource name=a ! both.a benchmarksource name=b ! both.b";
     line.feeds = {{"a", a}, {"b", b}};
     line.amount = product.operations ();
     measure (line, session.options.timing, result);
   }
   session.print (result);
+}
+
+void
+run_product (Session &session, const std::string &what)
+{
+  measure_product (session, what, "expression=\"a @ b\"");
+}
+
+void
+run_tiled_product (Session &session, const std::string &what)
+{
+  const Product product = product_of (session);
+  measure_product (session, what,
+      source_of ("matrixproduct.cl") + "global-size=" + std::to_string (product.width)
+          + "," + std::to_string (product.rows));
 }
 
 /* --- reductions and transforms --- */
@@ -294,7 +306,8 @@ const std::vector<Case> compute_cases = with_convolutions ({
     {"mandelbrot-1000", "the same, 1000 iterations", mandelbrot (1000)},
     {"blackscholes", "call and put prices of options, on the device, single precision",
         run_black_scholes},
-    {"matrixproduct", "tiled matrix product, single precision", run_product},
+    {"product", "matrix product by an expression, single precision", run_product},
+    {"matrixproduct", "the same by a kernel in tiles", run_tiled_product},
     {"reduce", "sum of an array of float32", over_numbers (4096, "openclreduce")},
     {"reduce-rows", "sum of each row of it", over_numbers (4096, "openclreduce axes=1")},
     {"reduce-columns", "sum of each column of it",

@@ -362,7 +362,7 @@ gst_opencl_src_decide_allocation (GstBaseSrc *base, GstQuery *query)
   gst_query_parse_allocation (query, &caps, nullptr);
   return priv->core->decide_pool (query, caps, priv->format.size, host,
              host ? GST_OPENCL_MIN_BUFFERS : ElementCore::as_needed)
-         && (!host || make_device_pool (priv, caps));
+         && (!host || !caps || make_device_pool (priv, caps)); /* none after an error */
 }
 
 /* Returns EOS after an error, because the parent class would post another one, without a

@@ -658,6 +658,36 @@ TEST (test_expressions_of_a_constant_out_of_range_are_saturated)
   }
 }
 
+/* Sizes around the tiles, and one that gives each work-item of a GPU 8 x 8 elements */
+TEST (test_expressions_multiply_matrices)
+{
+  Folder folder;
+  struct Row {
+    gsize rows, depth, columns;
+  };
+  for (const Row &row : {Row{1, 5, 3}, {65, 33, 70}, {16, 300, 17}, {2101, 19, 2000}}) {
+    auto numbers = [] (gsize count, int most) {
+      return filled<float> (
+          count, [=] (gsize n) { return float (int (n * 7919 % 31) % most - 3); });
+    };
+    const auto x = numbers (row.rows * row.depth, 9);
+    const auto w = numbers (row.depth * row.columns, 7);
+    const std::string file =
+        save<float> (folder, "w.npy", NumberType::f32, {row.depth, row.columns}, w);
+    Chain chain ("openclkernel expression=\"x @ w\" arguments=a,w=" + file,
+        tensors (
+            "float32", std::to_string (row.depth) + ":" + std::to_string (row.rows)));
+    const auto got = values_of<float> (chain.run (bytes_of (x)).bytes);
+    std::vector<float> sums (row.rows * row.columns);
+    for (gsize n = 0; n < row.rows * row.depth; n++)
+      for (gsize c = 0; c < row.columns; c++)
+        sums[n / row.depth * row.columns + c] +=
+            x[n] * w[n % row.depth * row.columns + c];
+    fail_unless (
+        got == sums, "%d x %d x %d", int (row.rows), int (row.depth), int (row.columns));
+  }
+}
+
 TEST (test_expressions_take_and_make_numbers_of_16_bits)
 {
   /* 1, -2, 0.5, 65504 (the largest) */

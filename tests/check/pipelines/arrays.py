@@ -385,7 +385,8 @@ def check_products(rng):
             assert got.dtype == want.dtype and (name in FLOATS or np.array_equal(got, want)), name
     for one, other in (((5,), (5,)), ((5,), (5, 3)), ((3, 5), (5,)), ((7,), (2, 7, 3)), ((2, 3, 7), (7,)),
                        ((4, 3, 5), (5, 2)), ((3, 5), (4, 5, 2)), ((2, 1, 3, 5), (4, 5, 2)),
-                       ((2, 3, 4, 5), (2, 3, 5, 6)), ((1, 1), (1, 1)), ((200, 3), (3, 200))):  # fmt: skip
+                       ((2, 3, 4, 5), (2, 3, 5, 6)), ((1, 1), (1, 1)), ((200, 3), (3, 200)),
+                       ((2101, 37), (37, 2000)), ((40, 330, 5), (5, 321))):  # fmt: skip
         a, b = (rng.integers(-9, 9, shape).astype(np.float32) for shape in (one, other))
         got, want = multiplied(a, b), np.matmul(a, b)
         label = f"{one} @ {other}"
