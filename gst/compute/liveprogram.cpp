@@ -10,6 +10,7 @@
 #include <gst/common/text.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
@@ -250,6 +251,7 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
     return false;
   program = std::move (made);
   keeps_state = wanted.keep_state;
+  flop = task.flop;
   file = read;
   const bool adds =
       std::any_of (streams.begin (), streams.end (), [&] (const Stream &stream) {
@@ -270,6 +272,7 @@ LiveProgram::enqueue (cl_command_queue queue,
 {
   const bool is_first =
       starts_over.exchange (false) || GST_BUFFER_IS_DISCONT (frames.back ()->buffer);
+  gst_opencl_profile_add_work ("", flop, 0);
   return (!is_first || keeps_state || program->start_over (queue, error))
          && program->enqueue (queue, frames, moment, error);
 }

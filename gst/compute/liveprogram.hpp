@@ -94,6 +94,7 @@ private:
   opencl::Settings<ProgramSettings> *settings;
   std::unique_ptr<Program> program;
   bool keeps_state = false;
+  double flop = 0; /* of a frame */
   std::atomic<bool> starts_over = false;
   File file;
   bool has_warned = false; /* of atomic functions on the output */

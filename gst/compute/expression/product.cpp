@@ -216,6 +216,7 @@ task_of_product (const std::string &expression, const ExpressionDevice &device,
   g_free (text);
   task.options += how.options;
   task.kernel = how.name;
+  task.flop = 2.0 * double (a.columns) * double (whole.count ());
   auto sizes = [] (const gsize (&size)[3]) {
     return std::to_string (size[0]) + "," + std::to_string (size[1]) + ","
            + std::to_string (size[2]);

@@ -31,6 +31,7 @@ struct Task {
   gsize alignment = 1;                     /* of rows in bytes, for vector access */
   bool checks_size = false; /* by the kernel; work-groups of any size fit */
   gint fill_output = -1;    /* byte, or -1 */
+  double flop = 0;          /* floating-point operations of a frame, or 0 if not known */
 };
 
 /* Number and time of a frame */

@@ -189,6 +189,17 @@ TEST_ROWS (test_profile_counts_work_of_convolutions, {"direct", "fft"})
       5 * (2.0 * 64 * 48 + 9 * sizeof (float)));
 }
 
+TEST (test_profile_counts_work_of_products)
+{
+  Pipeline pipeline (
+      "openclkernelsrc num-buffers=3 expression=i0 "
+      "output-caps=\"other/tensors,types=float32,dimensions=(string)20:20:2\""
+      " ! openclkernel name=product expression=\"x @ x\" ! fakesink");
+  pipeline.play_to_eos ();
+  expect_work (work_of (pipeline, "product", ""), 3 * 2.0 * 2 * 20 * 20 * 20,
+      3 * sizeof (float) * 2.0 * 800);
+}
+
 TEST (test_profile_counts_work_of_layers)
 {
   const Folder folder;
