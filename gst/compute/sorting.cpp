@@ -151,9 +151,12 @@ bool
 Sorter::enqueue_merges (cl_command_queue queue, GError **error)
 {
   const gint64 most = on_cpu ? 4096 : 8;
+  gsize group = on_cpu ? 1 : 64;
+  while (!merge.allows (group) && group > 1)
+    group /= 2;
   for (gint64 run = run_length; run < sorted; run *= 2, in_order ^= 1) {
     const gint64 span = std::min (2 * run, most), spans = (sorted + span - 1) / span;
-    const gsize group = on_cpu ? 1 : 64, items = gsize (lines) * gsize (spans);
+    const gsize items = gsize (lines) * gsize (spans);
     if (!merge.launch_groups (queue, (items + group - 1) / group, group, error,
             keys[in_order](), indices[in_order](), keys[in_order ^ 1](),
             indices[in_order ^ 1](), cl_uint (sorted), cl_uint (run), cl_uint (span),

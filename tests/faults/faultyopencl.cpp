@@ -21,11 +21,12 @@ enum Kind {
   PROGRAM,
   KERNEL,
   EVENT,
+  SAMPLER,
   N_KINDS,
 };
 
 const char *const kinds[] = {
-    "none", "contexts", "queues", "buffers", "programs", "kernels", "events"};
+    "none", "contexts", "queues", "buffers", "programs", "kernels", "events", "samplers"};
 
 /* --- where calls are made --- */
 
@@ -293,6 +294,8 @@ RETAIN (KERNEL, clRetainKernel, cl_kernel)
 RELEASE (KERNEL, clReleaseKernel, cl_kernel)
 RETAIN (EVENT, clRetainEvent, cl_event)
 RELEASE (EVENT, clReleaseEvent, cl_event)
+RETAIN (SAMPLER, clRetainSampler, cl_sampler)
+RELEASE (SAMPLER, clReleaseSampler, cl_sampler)
 
 MAKE (CONTEXT, cl_context, clCreateContext,
     (const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
@@ -310,6 +313,14 @@ MAKE (BUFFER, cl_mem, clCreateSubBuffer,
     (cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
         cl_int *code),
     (buffer, flags, type, info, code))
+MAKE (BUFFER, cl_mem, clCreateImage,
+    (cl_context context, cl_mem_flags flags, const cl_image_format *format,
+        const cl_image_desc *what, void *host, cl_int *code),
+    (context, flags, format, what, host, code))
+MAKE (SAMPLER, cl_sampler, clCreateSampler,
+    (cl_context context, cl_bool normalized, cl_addressing_mode addressing,
+        cl_filter_mode filter, cl_int *code),
+    (context, normalized, addressing, filter, code))
 MAKE_OF (PROGRAM, cl_program, clCreateProgramWithSource, otherdevice::create_program,
     (cl_context context, cl_uint n, const char **texts, const size_t *lengths,
         cl_int *code),
@@ -333,6 +344,10 @@ CALL_OF (clGetDeviceInfo, otherdevice::get_device_info,
 CALL (clGetContextInfo,
     (cl_context context, cl_context_info what, size_t room, void *value, size_t *size),
     (context, what, room, value, size))
+CALL (clGetSupportedImageFormats,
+    (cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint room,
+        cl_image_format *formats, cl_uint *n),
+    (context, flags, type, room, formats, n))
 CALL (clGetMemObjectInfo,
     (cl_mem buffer, cl_mem_info what, size_t room, void *value, size_t *size),
     (buffer, what, room, value, size))
@@ -355,6 +370,13 @@ CALL_OF (clGetKernelWorkGroupInfo, otherdevice::get_kernel_work_group_info,
     (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t room,
         void *value, size_t *size),
     (kernel, device, what, room, value, size))
+CALL (clGetKernelInfo,
+    (cl_kernel kernel, cl_kernel_info what, size_t room, void *value, size_t *size),
+    (kernel, what, room, value, size))
+CALL (clGetKernelArgInfo,
+    (cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, size_t room, void *value,
+        size_t *size),
+    (kernel, index, what, room, value, size))
 CALL (clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value),
     (kernel, index, size, value))
 CALL (clFlush, (cl_command_queue queue), (queue))
@@ -418,6 +440,14 @@ COMMAND (clEnqueueCopyBufferRect,
         size_t to_row, size_t to_slice, WAITS),
     (queue, from, to, from_origin, to_origin, region, from_row, from_slice, to_row,
         to_slice, n, waits, event))
+COMMAND (clEnqueueCopyBufferToImage,
+    (cl_command_queue queue, cl_mem buffer, cl_mem image, size_t offset,
+        const size_t *origin, const size_t *region, WAITS),
+    (queue, buffer, image, offset, origin, region, n, waits, event))
+COMMAND (clEnqueueCopyImageToBuffer,
+    (cl_command_queue queue, cl_mem image, cl_mem buffer, const size_t *origin,
+        const size_t *region, size_t offset, WAITS),
+    (queue, image, buffer, origin, region, offset, n, waits, event))
 COMMAND_OF (clEnqueueFillBuffer, otherdevice::fill_buffer,
     (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
         size_t offset, size_t size, WAITS),

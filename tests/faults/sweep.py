@@ -43,6 +43,8 @@ PICTURE = "videotestsrc num-buffers=5 pattern=ball ! video/x-raw,format=RGBA,wid
 CAMERA = PICTURE.replace("RGBA", "NV12") + " ! openclupload"
 # Moves, as videotestsrc copies a picture that stays the same, and crashes where it cannot map.
 SCREEN = "ball background-color=0xff209038"
+NUMBERS = "openclkernelsrc num-buffers=5 expression=\"i0 + frame\" " \
+    "output-caps=\"other/tensors,types=float32,dimensions=(string)100:30\""
 MATTE = "videotestsrc num-buffers=5 ! video/x-raw,format=GRAY8,width=48,height=40"
 KEYS = "chromakey ! noisereduce ! flowkey"
 ON_DEVICE = "(memory:OpenCLMemory)"
@@ -118,9 +120,21 @@ PIPELINES = {
     "converted": "videotestsrc num-buffers=5 ! video/x-raw,format=NV12,width=96,height=64 ! "
         "openclupload ! openclconvert ! video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,"
         f"height=48{OUT}",
-    "program": "openclkernelsrc num-buffers=5 expression=\"i0 + frame\" output-caps="
-        "\"other/tensors,types=float32,dimensions=(string)100:30\" ! openclkernel "
-        f"expression=\"sqrt (x) + 2\"{OUT}",
+    "program": f"{NUMBERS} ! openclkernel expression=\"sqrt (x) + 2\"{OUT}",
+    "program-image": f"{PICTURE} ! openclupload ! openclkernel source=\"kernel void k (read_only "
+        "image2d_t input, sampler_t near, write_only image2d_t output) {{ int2 at = (int2)("
+        "get_global_id (0), get_global_id (1)); write_imagef (output, at, read_imagef (input, near, "
+        f"at)); }}}}\" global-size=width,height arguments=a,near=nearest{OUT}",
+    "program-outputs": f"{NUMBERS} ! openclkernel source=\"kernel void k (global const float *input, "
+        "global const float *previous0, global float *output0, global int *output1) {{ size_t i = "
+        "get_global_id (0); output0[i] = input[i] + previous0[i]; output1[i] = i; }}\" output-caps="
+        "\"other/tensors,num_tensors=2,types=float32.int32,dimensions=100:30.100:30\" ! "
+        "opencldownload ! filesink buffer-mode=unbuffered location={out}",
+    "product": f"{NUMBERS.replace('100', '30')} ! openclkernel expression=\"x @ x\"{OUT}",
+    **{f"reduced-{operation}": f"{NUMBERS} ! openclreduce operation={operation} {settings}{OUT}"
+       for operation, settings in {
+           "sum": "axes=1", "sort": "axes=1", "median": "", "argsort": "axes=0 count=3",
+           "histogram": "range=<0,130>"}.items()},
     "convolution": f"{PICTURE} ! openclupload ! openclconvolve "
         f"kernel=\"<<0,-1,0>,<-1,5,-1>,<0,-1,0>>\"{OUT}",
     "files": "filesrc location={files}/spectra.npy ! npyparse ! openclupload ! octwindowinterp "

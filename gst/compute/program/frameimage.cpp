@@ -69,17 +69,24 @@ order_of_channels (gsize channels)
   return channels == 1 ? CL_R : channels == 2 ? CL_RG : channels == 4 ? CL_RGBA : 0;
 }
 
-std::vector<cl::ImageFormat>
-formats_of_device (GstOpenCLContext *context, cl_mem_flags access)
+bool
+find_formats_of_device (GstOpenCLContext *context, cl_mem_flags access,
+    std::vector<cl_image_format> &formats, GError **error)
 {
-  std::vector<cl::ImageFormat> formats;
-  cl::Context (gst_opencl_context_get_handle (context), true)
-      .getSupportedImageFormats (access, CL_MEM_OBJECT_IMAGE2D, &formats);
-  return formats;
+  const cl_context handle = gst_opencl_context_get_handle (context);
+  cl_uint count = 0;
+  cl_int code = clGetSupportedImageFormats (
+      handle, access, CL_MEM_OBJECT_IMAGE2D, 0, nullptr, &count);
+
+  formats.resize (count);
+  if (code == CL_SUCCESS)
+    code = clGetSupportedImageFormats (
+        handle, access, CL_MEM_OBJECT_IMAGE2D, count, formats.data (), nullptr);
+  return gst_opencl_check (code, "clGetSupportedImageFormats", error);
 }
 
 bool
-contains (const std::vector<cl::ImageFormat> &formats, const cl_image_format &wanted)
+contains (const std::vector<cl_image_format> &formats, const cl_image_format &wanted)
 {
   return std::any_of (formats.begin (), formats.end (), [&] (const cl_image_format &has) {
     return has.image_channel_order == wanted.image_channel_order
@@ -89,7 +96,7 @@ contains (const std::vector<cl::ImageFormat> &formats, const cl_image_format &wa
 
 /* "GRAY8, RGBA, …" */
 std::string
-video_formats_of (const std::vector<cl::ImageFormat> &formats, bool as_integers)
+video_formats_of (const std::vector<cl_image_format> &formats, bool as_integers)
 {
   std::string text;
   for (const auto &known : orders) {
@@ -132,11 +139,13 @@ FrameImage::find_format (
   const cl_mem_flags access = !parameter.is_written () ? CL_MEM_READ_ONLY
                               : parameter.is_read      ? CL_MEM_READ_WRITE
                                                        : CL_MEM_WRITE_ONLY;
-  const std::vector<cl::ImageFormat> formats = formats_of_device (context, access);
+  std::vector<cl_image_format> formats;
   const gsize rank = array.shape.size () > 2 ? 3 : 2;
   const gsize channels = rank == 3 ? array.length (0) : 1;
   const gsize pixel = channels * opencl::info_of (array.type).size;
 
+  if (!find_formats_of_device (context, access, formats, error))
+    return false;
   width = array.length (rank - 2);
   height = array.length (rank - 1);
   line = width * pixel;
