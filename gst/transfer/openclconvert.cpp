@@ -438,11 +438,10 @@ form_of (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo 
     const GstVideoInfo &out, bool mapped)
 {
   const bool is_deep = opencl::sample_bits (in) > 8 || opencl::sample_bits (out) > 8;
-  const bool has_matrix = strcmp (work.colors.arithmetic, "COLORS_MATRIX") == 0;
   if (!opencl::is_cpu (context) || mapped || !is_plain (work, out)
       || dithers (work.settings, in, out) || opencl::is_v210 (in) || opencl::is_v210 (out)
       || opencl::bit_format_of (in) || opencl::bit_format_of (out)
-      || (is_deep && has_matrix && !opencl::has_double (context)))
+      || (is_deep && !opencl::has_double (context)))
     return Form::blocks;
   if (!is_scaled (work, in))
     return Form::rows;

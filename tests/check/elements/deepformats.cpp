@@ -243,14 +243,18 @@ TEST (test_convert_of_bit_fields_makes_the_nearest_level)
       }
 }
 
-/* Also the two bits above three samples, which are 0, in a buffer that was used before */
+/* Also the two bits above three samples, which are 0, in a buffer that was used before. A row of
+ * 9 pixels has no room for the last sample of V, which is in no other place either. */
 TEST (test_convert_keeps_each_byte_of_bit_fields)
 {
-  const std::pair<const char *, int> formats[] = {
-      {"NV12_10LE32", 48 / 3 * 4}, {"NV12_10LE40", 48 / 4 * 5}};
-  for (const auto &[format, bytes] : formats) {
-    const GstVideoInfo info = info_of (format, 48, 11),
-                       other = info_of ("P010_10LE", 48, 11);
+  struct Row {
+    const char *format;
+    int width, bytes;
+  };
+  for (const auto &[format, width, bytes] : {Row{"NV12_10LE32", 48, 48 / 3 * 4},
+           {"NV12_10LE32", 9, 9 / 3 * 4}, {"NV12_10LE40", 48, 48 / 4 * 5}}) {
+    const GstVideoInfo info = info_of (format, width, 11),
+                       other = info_of ("P010_10LE", width, 11);
     Run there ("openclconvert", info, other), back ("openclconvert", other, info);
     Picture picture (info);
     fill (picture, true);
