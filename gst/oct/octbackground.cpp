@@ -257,20 +257,24 @@ PatternRemoval::build (GstOpenCLContext *context, guint floats, GError **error)
     wanted /= 2;
   if (subtraction && subtraction->wide == wanted)
     return true;
-  const bool shares = !opencl::is_cpu (context)
-                      && opencl::largest_group (context) >= gpu_items * gpu_slices;
-  items = shares ? gpu_items : 1;
-  slices = shares ? gpu_slices : 1;
-  const std::string options = "-DWIDE=" + std::to_string (wanted)
-                              + " -DITEMS=" + std::to_string (items)
-                              + " -DSLICES=" + std::to_string (slices);
+  bool shares = !opencl::is_cpu (context)
+                && opencl::largest_group (context) >= gpu_items * gpu_slices;
   auto made = std::make_shared<Subtraction> ();
   made->wide = wanted;
   subtraction = nullptr;
-  if (!find.create (context, KERNELS, "find_segments", options.c_str (), error)
-      || !choose.create (context, KERNELS, "choose_segments", options.c_str (), error)
-      || !made->kernel.create (context, KERNELS, "subtract", options.c_str (), error))
-    return false;
+  do {
+    items = shares ? gpu_items : 1;
+    slices = shares ? gpu_slices : 1;
+    const std::string options = "-DWIDE=" + std::to_string (wanted)
+                                + " -DITEMS=" + std::to_string (items)
+                                + " -DSLICES=" + std::to_string (slices);
+    if (!opencl::create_kernels (context, KERNELS, options,
+            {{find, "find_segments"}, {choose, "choose_segments"},
+                {made->kernel, "subtract"}},
+            error))
+      return false;
+    shares = false;
+  } while (!choose.allows (items * slices));
   subtraction = made;
   return true;
 }
