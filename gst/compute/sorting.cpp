@@ -151,9 +151,7 @@ bool
 Sorter::enqueue_merges (cl_command_queue queue, GError **error)
 {
   const gint64 most = on_cpu ? 4096 : 8;
-  gsize group = on_cpu ? 1 : 64;
-  while (!merge.allows (group) && group > 1)
-    group /= 2;
+  const gsize group = on_cpu ? 1 : merge.allowed (64);
   for (gint64 run = run_length; run < sorted; run *= 2, in_order ^= 1) {
     const gint64 span = std::min (2 * run, most), spans = (sorted + span - 1) / span;
     const gsize items = gsize (lines) * gsize (spans);
@@ -236,8 +234,7 @@ Histogram::create (GstOpenCLContext *context, const Request &request, GError **e
   if (!opencl::create_kernels (context, ORDER_KERNELS, all,
           {{count, "count_bins"}, {store, "store_counts"}}, error))
     return false;
-  while (!count.allows (group) && group > 1)
-    group /= 2;
+  group = count.allowed (group);
   return make_numbers (
              context, types.computed, edges_of (request, types.computed), edges, error)
          && opencl::make_buffer (

@@ -274,7 +274,7 @@ PatternRemoval::build (GstOpenCLContext *context, guint floats, GError **error)
             error))
       return false;
     shares = false;
-  } while (!choose.allows (items * slices));
+  } while (!choose.allows (items * slices)); /* one that needs many registers may not */
   subtraction = made;
   return true;
 }

@@ -126,30 +126,27 @@ multiply_cpu (PARAMETERS)
 #define VECTORS (EACH / PART)
 #define UNROLLED(n, count) _Pragma ("unroll") for (int n = 0; n < count; n++)
 
-/* Reads an item's elements of a tile. Neighbours read neighbours: along the depth, or else along
- * the rows of A or the columns of B. */
+/* A statement for each of an item's elements of a tile: `outer` is its row of A or column of B,
+ * `inner` its place in the depth. Neighbours read neighbours: along the depth, or else across it. */
+#define EACH_OF_TILE(along_depth, statement)                                             \
+  UNROLLED (n, EACH)                                                                     \
+  {                                                                                      \
+    const int at = item + n * ITEMS * ITEMS;                                             \
+    const int outer = (along_depth) ? at / ITEMS : at % TILE;                            \
+    const int inner = (along_depth) ? at % ITEMS : at / TILE;                            \
+    statement;                                                                           \
+  }
+
 #define FETCH(to, along_depth, from, valid)                                              \
-  UNROLLED (n, EACH)                                                                     \
-  {                                                                                      \
-    const int at = item + n * ITEMS * ITEMS;                                             \
-    const int outer = (along_depth) ? at / ITEMS : at % TILE;                            \
-    const long inner = k + ((along_depth) ? at % ITEMS : at / TILE);                     \
-    to[n] = (valid) ? LOAD_ONE (from) : (REAL)0;                                         \
-  }
-
-#define KEEP(from, along_depth, to)                                                      \
-  UNROLLED (n, EACH)                                                                     \
-  {                                                                                      \
-    const int at = item + n * ITEMS * ITEMS;                                             \
-    const int outer = (along_depth) ? at / ITEMS : at % TILE;                            \
-    ((local REAL *)to[(along_depth) ? at % ITEMS : at / TILE])[outer] = from[n];         \
-  }
-
+  EACH_OF_TILE (                                                                         \
+      along_depth, to[n] = (valid) && k + inner < depth ? LOAD_ONE (from) : (REAL)0)
 #define FETCH_BOTH                                                                       \
-  FETCH (of_left, a_column == 1, a + outer * a_row + inner * a_column,                   \
-      first_row + outer < rows && inner < depth)                                         \
-  FETCH (of_right, b_column != 1, b + inner * b_row + outer * b_column,                  \
-      first_column + outer < columns && inner < depth)
+  FETCH (of_left, a_column == 1, a + outer * a_row + (k + inner) * a_column,             \
+      first_row + outer < rows)                                                          \
+  FETCH (of_right, b_column != 1, b + (k + inner) * b_row + outer * b_column,            \
+      first_column + outer < columns)
+#define KEEP(from, along_depth, to)                                                      \
+  EACH_OF_TILE (along_depth, ((local REAL *)to[inner])[outer] = from[n])
 
 /* Row or column of an item's element `n` */
 #define PLACE(item, n) (((n) / PART * ITEMS + (item)) * PART + (n) % PART)

@@ -173,7 +173,6 @@ PLATE = " videotestsrc num-buffers=1 ! video/x-raw,format=BGRA,width=33,height=2
 
 # How far results may differ: of bytes and of 16 bits; of other numbers as a part of the largest
 ROUNDED = {"u1": 1, "u2": 16, "f4": 2e-5, "c8": 2e-5}
-CONVERTED = {"u1": 2}  # a CPU mixes levels of YUV and converts the sum, a GPU converts before
 LOOSELY = {"f4": 1e-3, "c8": 1e-3}  # differences of what is nearly the same
 DECIBELS = {"f4": 2e-4}  # 0.01 of 50
 PLOTTED = {"u1": 255}  # a pixel of a curve or of a number may be another one
@@ -290,7 +289,7 @@ PIPELINES = {
                             + " ! chromakey ! mix.sink_1 openclcompositor name=mix "
                             "sink_0::width=200 sink_1::ypos=2 sink_1::xpos=3 "
                             "sink_1::light-wrap=0.7 sink_1::light-wrap-radius=6" + OUT,
-                            CONVERTED, PICTURES),
+                            ROUNDED, PICTURES),
     "oct": (depth(), ROUNDED, LINES),
     "oct-512": (depth(), ROUNDED, [(512, 9)]),  # wrong where rusticl 25 fuses
     "oct-16": (depth("window=blackman", "depth-start=3 depth-count=19", f"video/x-raw{ON_DEVICE},"

@@ -47,8 +47,7 @@ Kernel::enqueue_groups (cl_command_queue queue, Groups groups, GError **error)
 {
   while (groups.item_rows > 1 && !allows (groups.items * groups.item_rows))
     groups.item_rows /= 2;
-  while (groups.items > 1 && !allows (groups.items))
-    groups.items /= 2;
+  groups.items = allowed (groups.items);
   const gsize global[] = {groups.columns * groups.items, groups.rows * groups.item_rows};
   const gsize local[] = {groups.items, groups.item_rows};
   return gst_opencl_launch (

@@ -154,6 +154,14 @@ public:
     return group <= gst_opencl_kernel_get_group_size (kernel.get ());
   }
 
+  /* Returns `group`, or as many times half of it as the kernel needs. */
+  gsize allowed (gsize group) const
+  {
+    while (group > 1 && !allows (group))
+      group /= 2;
+    return group;
+  }
+
   /* `value` must have exactly the type that the kernel declares. A buffer is a cl_mem. A
    * frame is a const GstOpenCLFrame * (gstopenclframe.h): its first plane sets the three
    * arguments that FRAME of frame.clh declares. Advances `index` past the argument. */
