@@ -127,7 +127,7 @@ multiply_cpu (PARAMETERS)
 #define UNROLLED(n, count) _Pragma ("unroll") for (int n = 0; n < count; n++)
 
 /* A statement for each of an item's elements of a tile: `outer` is its row of A or column of B,
- * `inner` its place in the depth. Neighbours read neighbours: along the depth, or else across it. */
+ * `inner` its place in the depth. Neighbours read neighbours, along the depth or across it. */
 #define EACH_OF_TILE(along_depth, statement)                                             \
   UNROLLED (n, EACH)                                                                     \
   {                                                                                      \
