@@ -14,8 +14,7 @@ PCM = (("capsfilter", "caps=audio/x-raw,format=S16LE"),)
 PNG, JPEG, FFV1 = (("pngenc", ""),), (("jpegenc", ""),), (("avenc_ffv1", ""),)
 PACKAGES = {"openh264enc": "gstreamer1.0-plugins-bad", "avenc_ffv1": "gstreamer1.0-libav"}
 # By the end of a file's name: caps before the encoder, muxer, encoders of video and of sound.
-# I420 is what all players show. openh264enc comes first, since it takes odd sizes. JPEG has levels
-# of full range, which jpegenc does not ask for. AVI has no times of frames, so compositor repeats
+# I420 is what all players show. JPEG has levels of full range, which jpegenc does not ask for. AVI has no times of frames, so compositor repeats
 # those of uneven times; videorate would show the nearest one.
 FILMS = {
     ".mp4": ("video/x-raw,format=I420", "mp4mux", (OPENH264, X264), AAC),

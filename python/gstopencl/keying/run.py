@@ -20,7 +20,8 @@ from .pipeline import DEEP_MATTE, Keying, blend_alike
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 SIZE_OF_CAMERA = 1280, 720
-FIRST_FRAME = "pngenc snapshot=true !"
+# avdec_h264 pushes a second frame while it drains, which pngenc would write, too.
+FIRST_FRAME = "identity eos-after=2 ! pngenc snapshot=true !"
 
 
 def step(text):
@@ -85,7 +86,7 @@ def camera_end(path, has_alpha):
             Value("device", path)]
 
 
-def file_end(path, has_alpha, has_sound):
+def file_end(path, has_alpha, has_sound, size):
     """Returns a branch for sound, and what follows the result, before a filesink. Raises
     ValueError."""
     name, suffix = f"--output {path}", pathlib.Path(path).suffix.lower()
@@ -97,6 +98,8 @@ def file_end(path, has_alpha, has_sound):
     if suffix not in kinds:
         raise ValueError(f"{name}: keeps no alpha; --background none needs .png, .mov or .mkv")
     caps, muxer, video, sound = kinds[suffix]
+    if suffix == ".mp4":  # openh264enc leaves out odd columns and rows, but mp4mux does not see it.
+        caps = f"videocrop right={size[0] % 2} bottom={size[1] % 2} ! {caps}"
     heard = "" if not has_sound else \
         "file_frames. ! audioconvert ! audioresample ! queue" \
         f" ! {formats.installed(sound, name)} ! queue ! film. "
@@ -157,7 +160,7 @@ class Run:
             self.end = camera_end(asked.output, has_alpha)
         else:
             has_sound, self.is_file = self.film and self.film.has_sound, True
-            self.heard, self.end = file_end(asked.output, has_alpha, has_sound)
+            self.heard, self.end = file_end(asked.output, has_alpha, has_sound, self.size)
         if asked.matte and asked.matte == asked.output:
             raise ValueError(f"--matte {asked.matte}: beside --output {asked.output}")
         if asked.matte:
