@@ -127,13 +127,14 @@ multiply_cpu (PARAMETERS)
 #define UNROLLED(n, count) _Pragma ("unroll") for (int n = 0; n < count; n++)
 
 /* A statement for each of an item's elements of a tile: `outer` is its row of A or column of B,
- * `inner` its place in the depth. Neighbours read neighbours, along the depth or across it. */
+ * `inner` its place in the depth. Neighbours read neighbours, along the depth or across it.
+ * With an int for `inner`, NVIDIA's compiler makes code that takes 1.4 times as long. */
 #define EACH_OF_TILE(along_depth, statement)                                             \
   UNROLLED (n, EACH)                                                                     \
   {                                                                                      \
     const int at = item + n * ITEMS * ITEMS;                                             \
     const int outer = (along_depth) ? at / ITEMS : at % TILE;                            \
-    const int inner = (along_depth) ? at % ITEMS : at / TILE;                            \
+    const long inner = (along_depth) ? at % ITEMS : at / TILE;                           \
     statement;                                                                           \
   }
 
