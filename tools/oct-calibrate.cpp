@@ -268,11 +268,25 @@ parse (int count, char **words, Options &options, GError **error)
   return check_mirrors (options, error);
 }
 
+/* Text of the residuals of three or more positions, which a line need not go through */
+std::string
+residuals_text (const oct::DepthScale &found)
+{
+  std::string text;
+  for (gsize n = 0; n < found.residuals.size () && found.residuals.size () > 2; n++) {
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+    g_ascii_formatd (number, sizeof number, "%.3g", found.residuals[n]);
+    text += std::string (n == 0 ? "; residuals: " : " ") + number;
+  }
+  return text.empty () ? text : text + " um";
+}
+
 /* Prints the depth step in air and what the positions differ from it. */
 bool
 find_depth_step (const Options &options, const oct::MirrorCalibration &calibration,
     std::string &settings, GError **error)
 {
+  const double most = 3; /* depths: peaks are found within less than one */
   std::vector<Values> spectra;
   oct::DepthScale found;
   char text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -281,10 +295,16 @@ find_depth_step (const Options &options, const oct::MirrorCalibration &calibrati
   if (!oct::depth_scale_of_mirrors (
           spectra, options.positions, options.opposite, calibration, found, error))
     return false;
-  printf ("# depth step in air: %.6g um", found.step);
-  for (gsize n = 0; n < found.residuals.size () && found.residuals.size () > 2; n++)
-    printf ("%s %.3g", n == 0 ? "; residuals:" : "", found.residuals[n]);
-  printf (found.residuals.size () > 2 ? " um\n" : "\n");
+  for (double residual : found.residuals) {
+    if (std::fabs (residual) > most * found.step)
+      return fail (error,
+          "--positions: a line through them has a depth step of "
+              + std::string (g_ascii_formatd (text, sizeof text, "%.4g", found.step))
+              + " um" + residuals_text (found)
+              + ", expected at most 3 depth steps: check the positions and --same-side");
+  }
+  printf (
+      "# depth step in air: %.6g um%s\n", found.step, residuals_text (found).c_str ());
   settings +=
       std::string ("depth-step=") + g_ascii_dtostr (text, sizeof text, found.step) + "\n";
   return true;
@@ -300,9 +320,9 @@ calibrate_by_mirrors (
       options.mirrors.size () > 1 ? spectrum_of (options.mirrors[1]) : Values ();
   const bool phase = !second.empty () && options.lines.empty ();
   if (!oct::calibration_of_mirrors (first, second, options.opposite, found, error)
-      || !oct::write_calibration (options.output, found, phase, settings, error)
       || (!options.positions.empty ()
-          && !find_depth_step (options, found, settings, error)))
+          && !find_depth_step (options, found, settings, error))
+      || !oct::write_calibration (options.output, found, phase, settings, error))
     return false;
   map = found.map;
   printf ("# width of the first mirror's peak: %.2f depths, calibrated %.2f\n",
