@@ -30,17 +30,19 @@ def steps_of(sample):
 
 def sizes_for_imagej(steps, count):
     """Returns the arguments of tifffile with which ImageJ knows the sizes of pixels: columns are
-    depths and rows are A-lines. An unknown size is left out. The number of pages has always the same
-    width, so that it can be written again."""
+    depths and rows are A-lines. ImageJ takes an unknown size as 1 of the unit. The unit is therefore
+    left out unless both sizes of a page are known, and pages at unknown distances are frames in
+    time. The number of pages has always the same width, so that it can be written again."""
     if not steps:
         return {}
-    lines = ["ImageJ=1.11a", f"images={count:010d}", f"slices={count:010d}", "unit=um"]
-    if "b-scan-step" in steps:
-        lines.append(f"spacing={steps['b-scan-step']!r}")
-    sizes = {"description": "\n".join(lines) + "\n"}
-    if "depth-step" in steps and "line-step" in steps:
-        sizes.update(resolution=(1 / steps["depth-step"], 1 / steps["line-step"]), resolutionunit="NONE")
-    return sizes
+    pages = "slices" if "b-scan-step" in steps else "frames"
+    lines = ["ImageJ=1.11a", f"images={count:010d}", f"{pages}={count:010d}",
+             *(f"{name}={step!r} um" for name, step in steps.items())]
+    if not {"depth-step", "line-step"} <= steps.keys():
+        return {"description": "\n".join(lines) + "\n"}
+    lines += ["unit=um", *(f"spacing={steps[name]!r}" for name in ("b-scan-step",) if name in steps)]
+    return {"description": "\n".join(lines) + "\n", "resolutionunit": "NONE",
+            "resolution": (1 / steps["depth-step"], 1 / steps["line-step"])}
 
 
 class Stream:

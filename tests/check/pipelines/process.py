@@ -820,11 +820,26 @@ def check_sizes(folder):
             assert np.allclose(sizes, (3.2 / 1.25, 12.5)), sizes
             assert np.array_equal(file.asarray(), gstopencl.process(spectra, depths))
         tasks.remove(job.result)
-    job = job_of(folder / "sized.npy", "tiff", DEPTHS)
-    run_job(job)
-    with tifffile.TiffFile(job.result) as file:
-        assert not file.is_imagej, file.imagej_metadata
-    tasks.remove(job.result)
+    # Lengths that ImageJ reads, (depth, line, B-scan), of known steps
+    lines, depth, scans = "line-step=12.5", "depth-step=4", "b-scan-step=47"
+    for known, expected in (((), ()), ((lines,), ()), ((depth,), ()), ((scans,), ()),
+                            ((depth, lines), (4, 12.5)), ((depth, scans), ()), ((lines, scans), ())):
+        scan = " ".join(text for text in known if text != depth)
+        chain = f"octscan {scan} ! octwindowinterp {depth if depth in known else ''} ! octfft ! {WIDE}"
+        for frames in 34, 5:
+            job = job_of(folder / "sized.npy", "tiff", chain, task_bytes=frames * spectra[0].nbytes)
+            run_job(job)
+            with tifffile.TiffFile(job.result) as file:
+                found, tags = file.imagej_metadata or {}, file.pages[0].tags
+                label = known, frames, found
+                assert bool(found) == bool(known) and found.get("images", 34) == 34, label
+                assert ("unit" in found) == bool(expected) and "spacing" not in found, label
+                assert ("slices" in found) == (scans in known), label
+                sizes = [tags[name].value[1] / tags[name].value[0] for name in ("XResolution", "YResolution")]
+                assert np.allclose(sizes, expected or 1), (label, sizes)
+                assert all(found[name] == f"{float(step)} um" for name, step in
+                           (text.split("=") for text in known)), label
+            tasks.remove(job.result)
 
 
 def check_full_disk(folder, aside):
