@@ -15,6 +15,7 @@
 #include <cstring>
 #include <glib/gstdio.h>
 #include <gst/common/platform.hpp>
+#include <gst/common/text.hpp>
 #include <string>
 
 namespace {
@@ -86,6 +87,8 @@ const char *const help =
     "\n"
     "  gst-launch-1.0 filesrc location=SPECTRA.npy ! npyparse ! openclupload !\n"
     "      octwindowinterp settings=settings.txt ! octfft ! ...\n";
+
+const double most_residual = 3; /* depths; a peak is found within less than one */
 
 bool
 fail (GError **error, const std::string &what)
@@ -268,43 +271,31 @@ parse (int count, char **words, Options &options, GError **error)
   return check_mirrors (options, error);
 }
 
-/* Text of the residuals of three or more positions, which a line need not go through */
-std::string
-residuals_text (const oct::DepthScale &found)
-{
-  std::string text;
-  for (gsize n = 0; n < found.residuals.size () && found.residuals.size () > 2; n++) {
-    char number[G_ASCII_DTOSTR_BUF_SIZE];
-    g_ascii_formatd (number, sizeof number, "%.3g", found.residuals[n]);
-    text += std::string (n == 0 ? "; residuals: " : " ") + number;
-  }
-  return text.empty () ? text : text + " um";
-}
-
-/* Prints the depth step in air and what the positions differ from it. */
+/* Prints the depth step in air and what the positions differ from it. Refuses positions that
+ * are not on a line. */
 bool
 find_depth_step (const Options &options, const oct::MirrorCalibration &calibration,
     std::string &settings, GError **error)
 {
-  const double most = 3; /* depths: peaks are found within less than one */
   std::vector<Values> spectra;
   oct::DepthScale found;
   char text[G_ASCII_DTOSTR_BUF_SIZE];
+  double worst = 0;
   for (const Mirror &mirror : options.mirrors)
     spectra.push_back (spectrum_of (mirror));
   if (!oct::depth_scale_of_mirrors (
           spectra, options.positions, options.opposite, calibration, found, error))
     return false;
-  for (double residual : found.residuals) {
-    if (std::fabs (residual) > most * found.step)
-      return fail (error,
-          "--positions: a line through them has a depth step of "
-              + std::string (g_ascii_formatd (text, sizeof text, "%.4g", found.step))
-              + " um" + residuals_text (found)
-              + ", expected at most 3 depth steps: check the positions and --same-side");
+  std::string line = opencl::text_of ("depth step in air: %.6g um", found.step);
+  for (gsize n = 0; n < found.residuals.size () && found.residuals.size () > 2; n++) {
+    line += opencl::text_of ("%s %.3g", n == 0 ? "; residuals:" : "", found.residuals[n]);
+    worst = std::max (worst, std::fabs (found.residuals[n]));
   }
-  printf (
-      "# depth step in air: %.6g um%s\n", found.step, residuals_text (found).c_str ());
+  line += worst > 0 ? " um" : "";
+  if (worst > most_residual * found.step)
+    return fail (error, "--positions and the depths of the mirrors disagree: " + line
+                            + ", expected at most 3 depth steps: see also --same-side");
+  printf ("# %s\n", line.c_str ());
   settings +=
       std::string ("depth-step=") + g_ascii_dtostr (text, sizeof text, found.step) + "\n";
   return true;

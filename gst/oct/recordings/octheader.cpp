@@ -50,7 +50,6 @@ const struct {
   double OctHeader::*member;
 } numbers[] = {
     {"Ocity/Image/SizePixel/SizeZ", &OctHeader::pixels_z},
-    {"Ocity/Image/SizePixel/SizeX", &OctHeader::pixels_x},
     {"Ocity/Image/SizePixel/SizeY", &OctHeader::pixels_y},
     {"Ocity/Image/SizeReal/SizeZ", &OctHeader::size_z},
     {"Ocity/Image/SizeReal/SizeX", &OctHeader::size_x},
@@ -163,11 +162,11 @@ void
 convert_sizes (OctHeader &header)
 {
   const double pixel = header.pixel_millimetres;
-  const double real = header.real_millimetres > 0 ? header.real_millimetres : 0;
+  const double real = std::fmax (header.real_millimetres, 0); /* 0 for NAN */
   const std::pair<double OctHeader::*, double OctHeader::*> axes[] = {
       {&OctHeader::pixels_z, &OctHeader::size_z},
-      {&OctHeader::pixels_x, &OctHeader::size_x},
       {&OctHeader::pixels_y, &OctHeader::size_y}};
+  header.size_x *= real;
   for (const auto &[pixels, size] : axes) {
     header.*size *= real;
     if (header.*pixels * pixel > 0)
