@@ -282,7 +282,7 @@ make_knobs ()
           "surface-level=9"},
       {"octvolume", "surface-smooth",
           "slab-depths=6 surface-from=3 surface=true "
-          "surface-level=6 surface-smooth=1",
+          "surface-level=15 surface-smooth=1",
           "surface-smooth=5"},
       {"octvolume", "surface-from", "slab-depths=6 surface=true surface-from=0",
           "surface-from=4"},
@@ -538,6 +538,131 @@ TEST_ROWS (test_oct_knobs_move_no_group, make_knobs ())
   const bool names_a_file = row.name == "location";
   fail_unless (differences > 0 || names_a_file || olds.size () != news.size (),
       "%s has no effect, so the test is not valid", row.label.c_str ());
+}
+
+namespace {
+/* Settings for all depths and for those from bin 6 on: the same if they count from zero
+ * delay, and 6 less if they count from the first depth. */
+struct Place {
+  std::string label, chain, whole, cropped;
+  std::string both = "";
+  enum Axis { depths, picture, upside_down, none } axis = depths;
+  gsize margin = 0; /* depths at both ends that depend on others */
+  gsize count = 40; /* of the cropped depths; 0: to the last one */
+};
+
+const gsize place_start = 6, place_depths = 64, place_lines = 21, place_row = 24;
+
+/* Frames that a chain outputs, as numbers */
+std::vector<std::vector<double>>
+frames_of (const Place &place, const std::string &crop, const std::string &setting)
+{
+  Pipeline pipeline ("octtestsrc num-buffers=4 level=200 ! video/x-raw(ANY),width=128,"
+                     "height=21,framerate=10/1 ! octscan b-scans=4 ! octwindowinterp "
+                     "wavelength-min=1187 wavelength-max=1433 ! octfft depth-step=2 "
+                     + crop + " ! " + place.chain + " " + setting + " " + place.both
+                     + " ! opencldownload ! appsink name=out sync=false");
+  std::vector<std::vector<double>> frames;
+  pipeline.start ();
+  while (Owned<GstSample> sample = pipeline.pull ()) {
+    const GstCaps *caps = gst_sample_get_caps (sample);
+    const Bytes bytes = read_buffer (gst_sample_get_buffer (sample));
+    std::vector<double> numbers (bytes.begin (), bytes.end ());
+    if (!gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw"))
+      numbers.resize (bytes.size () / sizeof (gfloat));
+    for (gsize n = 0; numbers.size () < bytes.size () && n < numbers.size (); n++)
+      numbers[n] = GST_READ_FLOAT_LE (&bytes[n * sizeof (gfloat)]);
+    frames.push_back (numbers);
+  }
+  fail_unless (pipeline.messages ().is_clean (), "%s", place.label.c_str ());
+  return frames;
+}
+
+/* The part of a frame, of all depths or of `count` cropped ones, that does not depend on
+ * cropped depths: from depth `first` on */
+std::vector<double>
+common_part (const Place &place, const std::vector<double> &frame, gsize first,
+    gsize depths, gsize count)
+{
+  std::vector<double> part;
+  const gsize parts = frame.size () / (depths * place_lines);
+  for (gsize d = place.margin; d < count - place.margin; d++) {
+    for (gsize line = 0; line < place_lines; line++) {
+      const gsize depth = first + d;
+      const gsize row = place.axis == Place::picture ? depth : depths - 1 - depth;
+      for (gsize k = 0; k < parts; k++)
+        part.push_back (place.axis == Place::depths
+                            ? frame[(line * depths + depth) * parts + k]
+                            : frame[row * place_row + line]);
+    }
+  }
+  return place.axis == Place::none ? frame : part;
+}
+
+const std::string pairs = "application/x-oct(ANY),format=CF32LE ! ",
+                  levels = "application/x-oct(ANY),format=F32LE ! ",
+                  pixels = "video/x-raw(ANY),format=GRAY8 ! ",
+                  en_face = "slab-depths=7 db-min=-30 db-max=30 ! video/x-raw(ANY)";
+} // namespace
+
+TEST_ROWS (test_oct_places_in_cropped_depths,
+    std::vector<Place>{
+        {"octfft", pixels + "octaverage frames=1", "", "", "", Place::picture},
+        {"octdisplay", pairs + "octdisplay", "", "", "db-max=90", Place::picture},
+        {"octdisplay flip", pairs + "octdisplay flip=true", "", "", "",
+            Place::upside_down},
+        {"octbackground dc-depths", pairs + "octbackground method=none", "dc-depths=9",
+            "dc-depths=9"},
+        {"octbackground dc-depths, all cropped", pairs + "octbackground method=none",
+            "dc-depths=3", "dc-depths=3"},
+        {"octflatten coefficients", pairs + "octflatten", "", "",
+            "coefficients=\"<-3.3,2>\"", Place::depths, 15, 0},
+        {"octattenuation focus-depth", pairs + "octattenuation end-depths=0", "", "",
+            "focus-depth=40 rayleigh-range=20 roll-off=50", Place::depths, 0, 0},
+        {"octattenuation window-depths", pairs + "octattenuation end-depths=0", "", "",
+            "window-depths=5 window-lines=3", Place::depths, 3, 0},
+        {"octdoppler window-depths", "octdoppler quantity=phase", "", "",
+            "window-depths=5", Place::depths, 3},
+        {"octdynamic", "octdynamic repeats=4", "", ""},
+        {"octsurface depth-from", levels + "octsurface level=15 depth-smooth=1",
+            "depth-from=12", "depth-from=12", "line-smooth=3", Place::none, 0, 0},
+        {"octsurface depth-from, cropped", levels + "octsurface level=15 depth-smooth=1",
+            "depth-from=6", "depth-from=2", "", Place::none, 0, 0},
+        {"octvolume slab-start", levels + "octvolume", "slab-start=16", "slab-start=10",
+            en_face, Place::none, 0, 0},
+        {"octvolume slab-start in um", levels + "octvolume slab-unit=um", "slab-start=32",
+            "slab-start=20", en_face, Place::none, 0, 0},
+        {"octvolume surface-from",
+            levels + "octvolume surface=true surface-level=15 surface-smooth=1",
+            "surface-from=12", "surface-from=12", en_face, Place::none, 0, 0},
+        {"octvolume surface-from, cropped",
+            levels + "octvolume surface=true surface-level=15 surface-smooth=1",
+            "surface-from=6", "surface-from=2", en_face, Place::none, 0, 0},
+    })
+{
+  const gsize count = row.count > 0 ? row.count : place_depths - place_start;
+  const auto whole = frames_of (row, "", row.whole);
+  const auto cropped = frames_of (
+      row, text ("depth-start=%zu depth-count=%zu", place_start, count), row.cropped);
+  fail_unless (!whole.empty () && whole.size () == cropped.size ());
+  for (gsize n = 0; n < whole.size (); n++) {
+    const auto expected = common_part (row, whole[n], place_start, place_depths, count),
+               got = common_part (row, cropped[n], 0, count, count);
+    std::set<double> values;
+    expect_equal (got.size (), expected.size (), row.label);
+    for (gsize i = 0; i < got.size (); i++) {
+      const bool both_nan = std::isnan (got[i]) && std::isnan (expected[i]);
+      if (!std::isnan (got[i]))
+        values.insert (got[i]);
+      fail_unless (both_nan
+                       || std::fabs (got[i] - expected[i])
+                              <= 1e-4 * std::fabs (expected[i]) + 1e-6,
+          "%s: number %zu of frame %zu is %g, without cropping %g", row.label.c_str (), i,
+          n, got[i], expected[i]);
+    }
+    fail_unless (values.size () > 1, "%s: one value, so the test is not valid",
+        row.label.c_str ());
+  }
 }
 
 /* Frames from a file have no timestamps: they are counted, and a change is not a loss. */

@@ -301,6 +301,36 @@ def check_special_files(folder, _, shared):
            settings=folder / "settings.fifo")
 
 
+def check_doubts(folder):
+    """Raw floats that are read as integers, and saturated frames, are said; other spectra are not."""
+    random, size = np.random.default_rng(3), (16, 256)
+    fringes = np.cos(np.outer(np.arange(3, 19), np.arange(256)) / 20)
+    spectra = 2000 + 900 * fringes + random.normal(0, 5, size)
+    clipped = np.minimum(spectra * 30, 65535 + 0 * spectra)
+    few = np.where(np.arange(16)[:, None] < 15, clipped, 9000)  # one A-line is not saturated
+    floats, full = "float", "saturated"
+    for values, kind, name, said in (
+            (spectra, "<f4", "U16LE", floats), (spectra, "<f8", "U16LE", floats), (spectra, "<f4", "S16LE", floats),
+            (spectra, "<f4", "U8", floats), (spectra / 4096, "<f4", "U16LE", floats), (spectra // 16, "<f4", "U16LE", floats),
+            (spectra // 1, "<f4", "U16LE", floats), (spectra - 2000, "<f4", "MONO12P", floats),
+            (random.normal(0, 1e-4, size), "<f4", "U16LE", floats), (spectra, "<f4", "F32LE", None),
+            (spectra, "<u2", "U16LE", None), (spectra * 20, "<u2", "U16LE", None), (spectra - 2000, "<i2", "S16LE", None),
+            (17000 + fringes * 400, "<u2", "U16LE", None), (random.integers(0, 65535, size), "<u2", "U16LE", None),
+            (64 + 5 * fringes, "u1", "U8", None), (spectra * 1e5, "<u4", "U32LE", None), (0 * spectra, "<u2", "U16LE", None),
+            (clipped, "<u2", "U16LE", full), (few, "<u2", "U16LE", None), (clipped / 257, "u1", "U8", full),
+            (-clipped / 2, "<i2", "S16LE", None), (np.maximum(-32768, -clipped), "<i2", "S16LE", full)):
+        np.concatenate([np.zeros(4, "u1"), values.astype(kind).ravel().view("u1")]).tofile(folder / "a.raw")
+        options = gstopencl.recordings.Options(256, 16, name, header_bytes=4)
+        found = gstopencl.recordings.doubt_of(folder / "a.raw", options)
+        assert said in found if said else found is None, (kind, name, said, found)
+        assert not found or name in found and "a.raw" in found, found
+    spectra.astype("<f4").tofile(folder / "a.raw")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert len(gstopencl.process(folder / "a.raw", samples=256, lines=16)) == 2
+    assert "a.raw: the bytes look like float32, not U16LE" in str(caught[0].message), caught
+
+
 def write_virtual(path, source, dataset="spectra"):
     layout = h5py.VirtualLayout((2, 16, 256), "<u2")
     layout[...] = h5py.VirtualSource(source, dataset, (2, 16, 256))
@@ -1105,7 +1135,7 @@ def check_large(folder, aside, shared):
 
 CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings,
           check_settings_name_files, check_inputs, check_hostile, check_named_files,
-          check_ratios, check_pickles, check_parts,
+          check_ratios, check_doubts, check_pickles, check_parts,
           check_sizes, check_not_split, check_progress, check_zarr_on_disk, check_formats, check_choice,
           check_special_files, check_said, check_alone, check_verdicts,
           check_full_disk, check_window_recordings, check_interrupt, check_large, check_folders,
