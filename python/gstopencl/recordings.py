@@ -201,8 +201,8 @@ def doubt_of(path, options):
         if len(words) and is_usual.mean() > 0.999 and (low.std() > 8 * high.std() or not low.any()):
             return f"{path}: the bytes look like float{8 * size}, not {options.format}: F32LE is float32"
     if kind.kind in "iu":
-        lines, limits = data.view(kind).reshape(options.lines, -1), np.iinfo(kind)
-        if ((lines == limits.max) | (lines == limits.min) & (limits.min < 0)).any(1).all():
+        lines = data.view(kind).reshape(options.lines, -1)
+        if (lines == np.iinfo(kind).max).any(1).all():
             return f"{path}: all A-lines of the first frame are saturated: reduce the light, or " \
                    f"give another format than {options.format}"
     return None
@@ -298,10 +298,9 @@ def without_pickle():
 
 def open_zarr(path, options):
     zarr = library("zarr", "python3-zarr")
-    for folder, folders, names in os.walk(path):
-        for file in (os.path.join(folder, name) for name in (*folders, *names)):
-            if os.path.islink(file):
-                inside(path, os.path.abspath(file))
+    for file in path.rglob("*"):
+        if file.is_symlink():
+            inside(path, file.absolute())
     with without_pickle():
         root = array = zarr.open(str(path), mode="r")
         if hasattr(root, "arrays"):

@@ -50,6 +50,7 @@ const struct {
   double OctHeader::*member;
 } numbers[] = {
     {"Ocity/Image/SizePixel/SizeZ", &OctHeader::pixels_z},
+    {"Ocity/Image/SizePixel/SizeX", &OctHeader::pixels_x},
     {"Ocity/Image/SizePixel/SizeY", &OctHeader::pixels_y},
     {"Ocity/Image/SizeReal/SizeZ", &OctHeader::size_z},
     {"Ocity/Image/SizeReal/SizeX", &OctHeader::size_x},
@@ -157,25 +158,20 @@ millimetres_of (
 }
 
 /* Converts sizes to mm. Some recordings have the size of a pixel in place of the number of
- * pixels. Sizes of an unknown unit become 0, which is unknown. */
+ * pixels. Both are NAN if their unit is unknown. */
 void
 convert_sizes (OctHeader &header)
 {
-  const double pixel = header.pixel_millimetres;
-  const double real = std::fmax (header.real_millimetres, 0); /* 0 for NAN */
   const std::pair<double OctHeader::*, double OctHeader::*> axes[] = {
       {&OctHeader::pixels_z, &OctHeader::size_z},
+      {&OctHeader::pixels_x, &OctHeader::size_x},
       {&OctHeader::pixels_y, &OctHeader::size_y}};
-  header.size_x *= real;
   for (const auto &[pixels, size] : axes) {
-    header.*size *= real;
-    if (header.*pixels * pixel > 0)
-      header.*pixels = std::round (std::fabs (header.*size) / (header.*pixels * pixel));
-    else if (std::isnan (pixel))
-      header.*pixels = 0;
+    const double length = header.*pixels * header.pixel_millimetres;
+    header.*size *= header.real_millimetres;
+    if (!(length <= 0))
+      header.*pixels = std::round (std::fabs (header.*size) / length);
   }
-  if (std::isnan (pixel))
-    header.size_z = 0; /* of an unknown number of depths */
 }
 
 /* Attributes of an element are read when it begins, its text when it ends. */

@@ -29,7 +29,7 @@ struct DataFile {
 /* Numbers that are missing or invalid are 0. */
 struct OctHeader {
   std::vector<DataFile> files;
-  double pixels_z = 0, pixels_y = 0;
+  double pixels_z = 0, pixels_x = 0, pixels_y = 0;
   double size_z = 0, size_x = 0, size_y = 0; /* mm, once all is read */
   double pixel_millimetres = 0; /* unit of `pixels` if these are lengths, not numbers */
   double real_millimetres = 1;  /* unit of the sizes */

@@ -306,9 +306,10 @@ OctRecording::find_calibration (GError **error)
 {
   const DataFile &first = file_of (entries[0]);
   const double depths = is_count (header.pixels_z) ? header.pixels_z : n_samples / 2;
-  const double range = header.size_z > 0 ? header.size_z : first.range_z;
+  const bool is_known = header.size_z > 0 && !std::isnan (header.pixels_z);
+  const double range = is_known ? header.size_z : first.range_z;
   const double index = header.refractive_index > 0 ? header.refractive_index : 1;
-  const double depth_step = range * 1000 / (header.size_z > 0 ? depths : n_samples / 2);
+  const double depth_step = range * 1000 / (is_known ? depths : n_samples / 2);
   found.refractive_index = index;
   found.centre_wavelength = header.central_wavelength;
   if (header.bit_depth >= 1 && header.bit_depth < raw->bits)

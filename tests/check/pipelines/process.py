@@ -318,7 +318,7 @@ def check_doubts(folder):
             (17000 + fringes * 400, "<u2", "U16LE", None), (random.integers(0, 65535, size), "<u2", "U16LE", None),
             (64 + 5 * fringes, "u1", "U8", None), (spectra * 1e5, "<u4", "U32LE", None), (0 * spectra, "<u2", "U16LE", None),
             (clipped, "<u2", "U16LE", full), (few, "<u2", "U16LE", None), (clipped / 257, "u1", "U8", full),
-            (-clipped / 2, "<i2", "S16LE", None), (np.maximum(-32768, -clipped), "<i2", "S16LE", full)):
+            (-clipped / 2, "<i2", "S16LE", None), (np.minimum(clipped, 32767), "<i2", "S16LE", full)):
         np.concatenate([np.zeros(4, "u1"), values.astype(kind).ravel().view("u1")]).tofile(folder / "a.raw")
         options = gstopencl.recordings.Options(256, 16, name, header_bytes=4)
         found = gstopencl.recordings.doubt_of(folder / "a.raw", options)
