@@ -111,9 +111,9 @@ def inside(path, name):
     file below the folder of `path`, as for external data of ONNX models."""
     folder = pathlib.Path(path).parent.resolve()
     file = folder.joinpath(name).resolve()
-    if folder not in file.parents or not file.is_file():
-        raise OSError(errno.EINVAL, f"names {name}, expected a regular file below its folder", str(path))
-    return file
+    if folder in file.parents and file.is_file():
+        return file
+    raise OSError(errno.EINVAL, f"names {name}, expected a regular file below its folder", str(path))
 
 
 def states_of(path):
@@ -242,16 +242,11 @@ def one_array(path, arrays, dataset):
     return next(iter(lines.values()))
 
 
-def datasets_of(h5py, file):
+def datasets_of(file):
     """Returns the datasets of an open file by name, without those of links."""
-    arrays = {}
-
-    def note(name, item):
-        if isinstance(item, h5py.Dataset) and item.shape is not None:
-            arrays[name] = item
-
-    file.visititems(note)
-    return arrays
+    names = []
+    file.visit(names.append)
+    return {name: file[name] for name in names if getattr(file[name], "shape", None) is not None}
 
 
 def files_of_dataset(h5py, path, dataset):
@@ -263,7 +258,7 @@ def files_of_dataset(h5py, path, dataset):
         other = path if name == "." else inside(path, name)
         yield other
         with h5py.File(other, "r") as file:
-            array = one_array(other, datasets_of(h5py, file), source.strip("/"))
+            array = one_array(other, datasets_of(file), source.strip("/"))
             if array.is_virtual or array.external:
                 raise RecordingError(f"{path}: {source} in {name} is read from other files, too")
 
@@ -272,7 +267,7 @@ def open_hdf5(path, options):
     h5py = library("h5py", "python3-h5py")
     file = h5py.File(path, "r")
     dataset = options.dataset.strip("/") if options.dataset else None
-    array = one_array(path, datasets_of(h5py, file), dataset)
+    array = one_array(path, datasets_of(file), dataset)
     named = list(files_of_dataset(h5py, path, array))
     if array.external:  # whose names are otherwise relative to the current directory
         name, array = array.name.encode(), None
@@ -365,9 +360,8 @@ def check_ratio(recording, size):
     stated = 0 if recording.parser else recording.count * recording.frame_bytes
     if stated > max(SMALL, MOST_RATIO * size):
         raise RecordingError(
-            f"{recording}: states {recording.count} frames of {recording.frame_bytes} bytes, "
-            f"{stated // max(size, 1)} times the {size} bytes of the file: copy those that are there "
-            "into another file")
+            f"{recording}: states {recording.count} frames, {stated // max(size, 1)} times the bytes "
+            "of the file: copy those that are there into another file")
 
 
 def open_recording(path, **options):

@@ -180,19 +180,11 @@ def create_npy(path, shape, dtype, _steps=None):
     allocate(path)
 
 
-def open_npy(path):
-    return np.load(path, mmap_mode="r+")
-
-
 def create_zarr(path, shape, dtype, _steps=None):
     """Returns an array of which each chunk is a B-scan, or a picture."""
     zarr = library("zarr", "python3-zarr")
     inner = shape[1:] if len(shape) < 4 else (1, *shape[2:])
     return zarr.open(str(path), mode="w", shape=shape, dtype=dtype, chunks=(1, *inner))
-
-
-def open_zarr(path):
-    return library("zarr", "python3-zarr").open(str(path), mode="r+")
 
 
 def create_tiff(path, shape, dtype, steps):
@@ -203,17 +195,15 @@ def create_tiff(path, shape, dtype, steps):
     allocate(path)
 
 
-def open_tiff(path):
-    return library("tifffile", "python3-tifffile").memmap(path, mode="r+")
-
-
 # Format: what streams into it, and what creates and opens files with slots (None: streamed only)
 FORMATS = {
-    "npy": (NpyStream, create_npy, open_npy),
-    "zarr": (ZarrStream, create_zarr, open_zarr),
+    "npy": (NpyStream, create_npy, lambda path: np.load(path, mmap_mode="r+")),
+    "zarr": (ZarrStream, create_zarr,
+             lambda path: library("zarr", "python3-zarr").open(str(path), mode="r+")),
     "nii": (VolumeStream, None, None),
     "nrrd": (VolumeStream, None, None),
-    "tiff": (TiffStream, create_tiff, open_tiff),
+    "tiff": (TiffStream, create_tiff,
+             lambda path: library("tifffile", "python3-tifffile").memmap(path, mode="r+")),
 }
 LIBRARIES = {"zarr": ("zarr", "python3-zarr"), "tiff": ("tifffile", "python3-tifffile")}
 
