@@ -665,6 +665,80 @@ TEST_ROWS (test_oct_places_in_cropped_depths,
   }
 }
 
+/* Rows may have padding between them, and a frame may begin within its memory. Outputs are
+ * the same. The chain gets frames of 24 columns and 40 rows, or 24 A-lines of 40 depths. */
+TEST_ROWS (test_oct_strides_and_offsets,
+    std::vector<std::pair<std::string, std::vector<std::string>>>{
+        {"octscan flyback=2 delay=1 first-line=3 lines=9", {"GRAY8", "GRAY16_LE"}},
+        {"octscan columns=true flyback=2 first-line=3 lines=8", {"GRAY8", "GRAY16_LE"}},
+        {"octaverage lines=2 frames=2", {"GRAY8", "GRAY16_LE", "CF32LE", "F32LE"}},
+        {"octvolume b-scans=2 slab-start=5 slab-depths=9",
+            {"GRAY8", "CF32LE", "F32LE"}},
+        {"octvolume b-scans=2 ! capsfilter caps=other/tensors(ANY)",
+            {"GRAY8", "GRAY16_LE", "CF32LE"}},
+        {"octsurface level=30 depth-from=4", {"GRAY8", "GRAY16_LE", "CF32LE", "F32LE"}},
+        {"octdisplay", {"CF32LE", "F32LE"}},
+        {"octangio repeats=2", {"CF32LE"}},
+        {"octdoppler quantity=phase window-depths=3", {"CF32LE"}},
+        {"octdynamic repeats=2", {"CF32LE"}},
+        {"octattenuation depth-step=2", {"CF32LE", "F32LE"}},
+        {"octflatten coefficients=\"<-3.3,2>\"", {"CF32LE"}},
+        {"octbackground dc-depths=3", {"CF32LE"}},
+    })
+{
+  const gsize columns = 24, rows = 40, offset = 24;
+  for (const std::string &format : row.second) {
+    const bool video = format[0] == 'G';
+    const gsize pixel = format == "GRAY8"       ? 1
+                        : format == "GRAY16_LE" ? 2
+                        : format == "F32LE"     ? 4
+                                                : 8;
+    const gsize width = video ? columns * pixel : columns * rows * pixel;
+    const gsize height = video ? rows : 1, stride = width + (video ? 20 : 0);
+    std::vector<std::vector<Bytes>> outputs;
+    for (const bool padded : {false, true}) {
+      Harness harness (
+          row.first, text (video ? "video/"
+                                   "x-raw(memory:OpenCLMemory),format=%s,height=%zu,"
+                                   "width=%zu,framerate=10/1"
+                                 : "application/"
+                                   "x-oct(memory:OpenCLMemory),domain=depth,format=%s,"
+                                   "samples=%zu,lines=%zu,framerate=10/1",
+                         format.c_str (), rows, columns));
+      outputs.emplace_back ();
+      for (guint n = 0; n < 4; n++) {
+        Bytes bytes = pattern (width * height, n);
+        for (gsize k = 0; !video && k < width; k += 4)
+          GST_WRITE_FLOAT_LE (&bytes[k], float (bytes[k]) - 128);
+        if (padded) {
+          Bytes spread (offset + stride * height, 0x5a);
+          for (gsize y = 0; y < height; y++)
+            std::copy_n (&bytes[y * width], width, &spread[offset + y * stride]);
+          bytes = spread;
+        }
+        GstBuffer *buffer = buffer_of (bytes);
+        gsize offsets[GST_VIDEO_MAX_PLANES] = {offset};
+        gint strides[GST_VIDEO_MAX_PLANES] = {gint (stride)};
+        if (padded && video)
+          gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+              gst_video_format_from_string (format.c_str ()), columns, rows, 1, offsets,
+              strides);
+        else if (padded)
+          gst_buffer_resize (buffer, offset, gssize (width));
+        GST_BUFFER_PTS (buffer) = n * each;
+        GST_BUFFER_DURATION (buffer) = each;
+        harness.push (buffer);
+      }
+      while (gst_harness_buffers_in_queue (harness) > 0)
+        outputs.back ().push_back (read_buffer (harness.pull ()));
+      fail_unless (harness.messages ().errors.empty (), "%s", row.first.c_str ());
+    }
+    fail_unless (!outputs[0].empty () && outputs[0].size () == outputs[1].size ());
+    for (gsize n = 0; n < outputs[0].size (); n++)
+      assert_same (outputs[1][n], outputs[0][n], row.first + ", " + format);
+  }
+}
+
 /* Frames from a file have no timestamps: they are counted, and a change is not a loss. */
 TEST (test_oct_knobs_move_no_group_without_time)
 {
