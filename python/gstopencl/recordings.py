@@ -143,11 +143,11 @@ def library(name, package):
 
 
 def open_npy(path, _):
-    """Small files are read faster than they are mapped. A map must be as large as the header says."""
+    """Small files are read faster than they are mapped."""
     with open(path, "rb") as file:
         np.lib.format.read_magic(file)  # np.load () would call another file pickled data
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-    return Recording(path, np.array(array) if array.nbytes < BLOCK else array)
+    mode = None if os.stat(path).st_size < BLOCK else "r"
+    return Recording(path, np.load(path, mmap_mode=mode, allow_pickle=False))
 
 
 def open_oct(path, options):
