@@ -15,6 +15,7 @@
 #include <cstring>
 #include <glib/gstdio.h>
 #include <gst/common/platform.hpp>
+#include <gst/common/text.hpp>
 #include <string>
 
 namespace {
@@ -86,6 +87,8 @@ const char *const help =
     "\n"
     "  gst-launch-1.0 filesrc location=SPECTRA.npy ! npyparse ! openclupload !\n"
     "      octwindowinterp settings=settings.txt ! octfft ! ...\n";
+
+const double most_residual = 3; /* depths; a peak is found within less than one */
 
 bool
 fail (GError **error, const std::string &what)
@@ -268,7 +271,8 @@ parse (int count, char **words, Options &options, GError **error)
   return check_mirrors (options, error);
 }
 
-/* Prints the depth step in air and what the positions differ from it. */
+/* Prints the depth step in air and what the positions differ from it. Refuses positions that
+ * are not on a line. */
 bool
 find_depth_step (const Options &options, const oct::MirrorCalibration &calibration,
     std::string &settings, GError **error)
@@ -276,15 +280,22 @@ find_depth_step (const Options &options, const oct::MirrorCalibration &calibrati
   std::vector<Values> spectra;
   oct::DepthScale found;
   char text[G_ASCII_DTOSTR_BUF_SIZE];
+  double worst = 0;
   for (const Mirror &mirror : options.mirrors)
     spectra.push_back (spectrum_of (mirror));
   if (!oct::depth_scale_of_mirrors (
           spectra, options.positions, options.opposite, calibration, found, error))
     return false;
-  printf ("# depth step in air: %.6g um", found.step);
-  for (gsize n = 0; n < found.residuals.size () && found.residuals.size () > 2; n++)
-    printf ("%s %.3g", n == 0 ? "; residuals:" : "", found.residuals[n]);
-  printf (found.residuals.size () > 2 ? " um\n" : "\n");
+  std::string line = opencl::text_of ("depth step in air: %.6g um", found.step);
+  for (gsize n = 0; n < found.residuals.size () && found.residuals.size () > 2; n++) {
+    line += opencl::text_of ("%s %.3g", n == 0 ? "; residuals:" : "", found.residuals[n]);
+    worst = std::max (worst, std::fabs (found.residuals[n]));
+  }
+  line += worst > 0 ? " um" : "";
+  if (worst > most_residual * found.step)
+    return fail (error, "--positions and the depths of the mirrors disagree: " + line
+                            + ", expected at most 3 depth steps: see also --same-side");
+  printf ("# %s\n", line.c_str ());
   settings +=
       std::string ("depth-step=") + g_ascii_dtostr (text, sizeof text, found.step) + "\n";
   return true;
@@ -300,9 +311,9 @@ calibrate_by_mirrors (
       options.mirrors.size () > 1 ? spectrum_of (options.mirrors[1]) : Values ();
   const bool phase = !second.empty () && options.lines.empty ();
   if (!oct::calibration_of_mirrors (first, second, options.opposite, found, error)
-      || !oct::write_calibration (options.output, found, phase, settings, error)
       || (!options.positions.empty ()
-          && !find_depth_step (options, found, settings, error)))
+          && !find_depth_step (options, found, settings, error))
+      || !oct::write_calibration (options.output, found, phase, settings, error))
     return false;
   map = found.map;
   printf ("# width of the first mirror's peak: %.2f depths, calibrated %.2f\n",

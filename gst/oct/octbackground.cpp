@@ -360,7 +360,7 @@ PatternRemoval::defer (
   pending->depths = guint (input.depths);
   pending->lines = guint (input.lines);
   pending->weight = cl_float (in_force.weight);
-  pending->empty = in_force.dc_depths;
+  pending->empty = in_force.dc_depths - std::min (in_force.dc_depths, input.first_depth);
   return pending;
 }
 
@@ -407,7 +407,7 @@ const opencl::PropertyTable<BackgroundRemovalSettings> properties = {
         "whole pattern)",
         &BackgroundRemovalSettings::weight, {0, 1}, opencl::controllable},
     {"dc-depths", "DC depths",
-        "Number of first depths to set to 0 (3 suits a Hann window)",
+        "Number of depth bins from zero delay on to set to 0 (3 suits a Hann window)",
         &BackgroundRemovalSettings::dc_depths, {0, most_depths}, opencl::playing},
 };
 

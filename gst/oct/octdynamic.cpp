@@ -29,6 +29,8 @@
  * an exponential distribution. Noise fluctuates too, so dark parts have a high `liv`.
  * `swiftness` is from a tenth of the inverse duration of the repeats to 3 times the frame
  * rate. At the lower limit, `aliv` has no plateau within the repeats and is uncertain.
+ * A depth is not measured, and 0, if a repeat of it is NaN or infinite or, for quantities
+ * from levels in dB, zero.
  *
  * The output is the quantity, as depths in float32, or an image in colour if downstream
  * requires format RGBA. In colour the brightness is the mean level of the repeats, from
@@ -190,16 +192,18 @@ DynamicFilter::rate_of (const DynamicSettings &of) const
 Delays
 DynamicFilter::delays_of (const DynamicSettings &of) const
 {
-  const double frames_in_ms = rate_of (of) / 1000, rounding = 1e-6;
-  const double early =
-      of.early_delay > 0 ? of.early_delay * frames_in_ms : double (early_frames);
-  const double late =
-      of.late_delay > 0 ? of.late_delay * frames_in_ms : double (of.repeats / 2);
-  const gint longest = gint (of.repeats) - 2;
+  const double rounding = 1e-6, longest = double (of.repeats) - 2;
+  /* At most one frame more than the longest delay, which an integer can hold */
+  const auto frames_of = [&] (double ms, guint by_default) {
+    const double frames = ms > 0 ? ms * rate_of (of) / 1000 : by_default;
+    return std::min (frames, longest + 1);
+  };
+  const double early = frames_of (of.early_delay, early_frames);
+  const double late = frames_of (of.late_delay, of.repeats / 2);
   if (of.quantity == Dynamic::ocds_late)
     return {
-        gint (std::ceil (early - rounding)), std::min (longest, gint (late + rounding))};
-  return {1, std::min (longest, gint (early + rounding))};
+        gint (std::ceil (early - rounding)), gint (std::min (longest, late + rounding))};
+  return {1, gint (std::min (longest, early + rounding))};
 }
 
 bool

@@ -19,10 +19,11 @@
  * reference spectrum instead (`ApodizationSpectrum.data`) or only the dark level
  * (`OffsetErrors.data`).
  *
- * The caps contain `line-step` and `b-scan-step` in µm if the header has ranges. The
- * depth scale is that of the instrument's software, which divides it by the refractive
- * index in the header. `octfft` multiplies it by that index again if its
- * `refractive-index` is set to 1, for depths in air.
+ * The caps contain `line-step` and `b-scan-step` in µm if the header has ranges. Lengths
+ * of an unknown unit are left out, with a WARNING message. The depth scale is that of the
+ * instrument's software, which divides it by the refractive index in the header. `octfft`
+ * multiplies it by that index again if its `refractive-index` is set to 1, for depths in
+ * air.
  *
  * Each buffer has a #GstOctScanMeta with the B-scan and, if B-scans were averaged, the
  * repeat. All A-lines of a recording with averaging are output.

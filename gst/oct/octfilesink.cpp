@@ -11,7 +11,8 @@
  * of the same names. 3D Slicer, ITK-SNAP, Fiji, `pynrrd` and `nibabel` open these files.
  *
  * Caps and properties are in micrometres, files in millimetres (`space directions` of
- * NRRD). An unknown spacing is 1 µm if another one is known, otherwise 1 without a unit.
+ * NRRD). Where some spacings are unknown, NRRD has the others, and NIfTI has 1 in their
+ * place and no unit, with a WARNING. Where all are, they are 1 without a unit.
  * The coronal plane of a viewer is the B-scan as `octfft` shows it: depth goes down (I),
  * lines go to the patient's left (L), B-scans forwards (A). `depth-start` of the caps is
  * the origin's depth. Files of one or two axes are not rotated.

@@ -775,8 +775,8 @@ const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSetti
             opencl::nested (&VolumeSettings::slab, &oct::Slab::smooth), {1, most_smooth},
             opencl::playing},
         {"surface-from", "Surface from",
-            "First depth that may be the surface, chosen below the residue of the mean "
-            "spectrum",
+            "First depth bin that may be the surface, counted from zero delay, below the "
+            "residue of the mean spectrum",
             opencl::nested (&VolumeSettings::slab, &oct::Slab::surface_from),
             {0, most_depths}, opencl::playing},
         {"true-scale", "True scale",

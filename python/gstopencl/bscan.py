@@ -89,7 +89,8 @@ def main(words):
         if options.print:
             print(shown)
             return
-        check_size(options)
+        if doubt := check_size(options):
+            print(f"{PROGRAM}: {doubt}", file=sys.stderr)
         print(f"B-scan of {options.file or 'the tissue that octtestsrc makes'}", file=sys.stderr)
         if options.verbose:
             print(f"gst-launch-1.0 {shown}", file=sys.stderr)

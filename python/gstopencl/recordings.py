@@ -13,6 +13,7 @@ import pathlib
 import re
 import stat
 import threading
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -25,6 +26,7 @@ CODECS = threading.Lock()  # while those of zarr are changed
 # Sizes of frames and of headers to suggest, where those of a raw file do not fit
 SHOWN_SIZES, LARGEST_HEADER = 12, 1 << 16
 BLOCK = 16 << 20  # bytes that are read at once, where a format has no blocks of its own
+MOST_RATIO, SMALL = 1000, 1 << 30  # stated bytes to those of the file, which compression reaches
 
 
 class RecordingError(Exception):
@@ -53,11 +55,12 @@ class Recording:
     several, as (volumes, b_scans, lines, samples). Slices of the array-like are read on demand.
 
     `parser` is the element that reads the file instead; there is no array then, and the number
-    of frames is unknown.
+    of frames is unknown. `named` are other files that the array is read from.
     """
 
-    def __init__(self, path, array=None, parser=None, caps=None):
+    def __init__(self, path, array=None, parser=None, caps=None, named=()):
         self.path, self.array, self.parser, self.caps = path, array, parser, caps
+        self.named = set(named)
         self.count = self.lines = self.samples = self.frame_bytes = None
         if parser:
             return
@@ -76,17 +79,12 @@ class Recording:
         """Yields the frames from `start` to `stop`, (lines, samples) each."""
         stop = self.count if stop is None else stop
         lead = self.array.shape[:-2]
-        if len(lead) != 1:
-            for number in range(start, stop):
-                frame = self.array[np.unravel_index(number, lead)] if lead else self.array[...]
-                yield np.asarray(frame).reshape(self.lines, self.samples)
-            return
-        block = self.block()
-        first = start
-        while first < stop:
-            end = min(first - first % block + block, stop)
-            yield from np.asarray(self.array[first:end])
-            first = end
+        block = self.block() if len(lead) == 1 else 1
+        while start < stop:
+            end = min(start - start % block + block, stop)
+            at = slice(start, end) if len(lead) == 1 else np.unravel_index(start, lead) if lead else ...
+            yield from np.asarray(self.array[at]).reshape(-1, self.lines, self.samples)
+            start = end
 
     def chunk(self):
         """Returns the number of frames that the file compresses together."""
@@ -106,6 +104,16 @@ def checked(state, path):
     if not stat.S_ISREG(state.st_mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return state
+
+
+def inside(path, name):
+    """Returns a file that the file or folder `path` names. Raises OSError unless it is a regular
+    file below the folder of `path`, as for external data of ONNX models."""
+    folder = pathlib.Path(path).parent.resolve()
+    file = folder.joinpath(name).resolve()
+    if folder in file.parents and file.is_file():
+        return file
+    raise OSError(errno.EINVAL, f"names {name}, expected a regular file below its folder", str(path))
 
 
 def states_of(path):
@@ -178,6 +186,28 @@ def fitting_sizes(total, samples, lines):
     return [text for _, text in sorted(found)[:SHOWN_SIZES]]
 
 
+def doubt_of(path, options):
+    """Returns a sentence where the first frame of a raw file looks like another format, else None.
+    Floats have exponents within a small range, in their last bytes. The bytes before are noise, or
+    zero for whole numbers. Integer samples at both places are alike."""
+    kind = np.dtype(TYPES_OF_OCT.get(options.format, "V1"))
+    data = np.fromfile(path, "u1", kind.itemsize * options.samples * options.lines,
+                       offset=options.header_bytes)
+    for size in (4, 8) if kind.itemsize <= 2 else ():
+        values = np.abs(data[:len(data) // size * size].view(f"<f{size}"))
+        words = values.view("<u2").reshape(-1, size // 2)[values != 0]
+        low, high = words[:, -2], words[:, -1]
+        is_usual = (values > 1e-12) & (values < 1e12) | (values == 0)
+        if len(words) and is_usual.mean() > 0.999 and (low.std() > 8 * high.std() or not low.any()):
+            return f"{path}: the bytes look like float{8 * size}, not {options.format}: F32LE is float32"
+    if kind.kind in "iu":
+        lines = data.view(kind).reshape(options.lines, -1)
+        if (lines == np.iinfo(kind).max).any(1).all():
+            return f"{path}: all A-lines of the first frame are saturated: reduce the light, or " \
+                   f"give another format than {options.format}"
+    return None
+
+
 def open_raw(path, options):
     samples, lines, name = options.samples, options.lines, options.format
     if not samples or not lines:
@@ -193,6 +223,8 @@ def open_raw(path, options):
     else:
         kind, shape, caps = np.dtype(TYPES_OF_OCT[name]), (lines, samples), None
     count = frames_of_file(path, options)
+    if doubt := doubt_of(path, options):
+        warn(doubt)
     array = np.memmap(path, kind, "r", options.header_bytes, (count, *shape))
     return Recording(path, array, caps=caps)
 
@@ -210,17 +242,39 @@ def one_array(path, arrays, dataset):
     return next(iter(lines.values()))
 
 
+def datasets_of(file):
+    """Returns the datasets of an open file by name, without those of links."""
+    names = []
+    file.visit(names.append)
+    return {name: file[name] for name in names if getattr(file[name], "shape", None) is not None}
+
+
+def files_of_dataset(h5py, path, dataset):
+    """Yields the other files that a dataset is read from."""
+    for name, *_ in dataset.external or ():
+        yield inside(path, name)
+    sources = dataset.virtual_sources() if dataset.is_virtual else ()
+    for name, source in {(source.file_name, source.dset_name) for source in sources}:
+        other = path if name == "." else inside(path, name)
+        yield other
+        with h5py.File(other, "r") as file:
+            array = one_array(other, datasets_of(file), source.strip("/"))
+            if array.is_virtual or array.external:
+                raise RecordingError(f"{path}: {source} in {name} is read from other files, too")
+
+
 def open_hdf5(path, options):
     h5py = library("h5py", "python3-h5py")
-    arrays = {}
-
-    def note(name, item):
-        if isinstance(item, h5py.Dataset) and item.shape is not None:
-            arrays[name] = item
-
-    h5py.File(path, "r").visititems(note)
+    file = h5py.File(path, "r")
     dataset = options.dataset.strip("/") if options.dataset else None
-    return Recording(path, one_array(path, arrays, dataset))
+    array = one_array(path, datasets_of(file), dataset)
+    named = list(files_of_dataset(h5py, path, array))
+    if array.external:  # whose names are otherwise relative to the current directory
+        name, array = array.name.encode(), None
+        access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+        access.set_efile_prefix(b"${ORIGIN}")
+        array = h5py.Dataset(h5py.h5d.open(file.id, name, access))
+    return Recording(path, array, named=named)
 
 
 @contextlib.contextmanager
@@ -239,6 +293,9 @@ def without_pickle():
 
 def open_zarr(path, options):
     zarr = library("zarr", "python3-zarr")
+    for file in path.rglob("*"):
+        if file.is_symlink():
+            inside(path, file.absolute())
     with without_pickle():
         root = array = zarr.open(str(path), mode="r")
         if hasattr(root, "arrays"):
@@ -265,16 +322,27 @@ class Pages:
         return np.stack([self.series.pages[number].asarray() for number in numbers])
 
 
+def files_of_tiff(path, file):
+    """Yields the other files that an OME-TIFF names."""
+    if file.is_ndtiff:
+        raise RecordingError(f"{path}: an NDTiff, whose frames may be in other files")
+    root = ElementTree.fromstring(file.ome_metadata or "<OME/>")
+    for element in root.iter():
+        if "FileName" in element.attrib and element.text != root.get("UUID"):
+            yield inside(path, element.get("FileName"))
+
+
 def open_tiff(path, options):
     tifffile = library("tifffile", "python3-tifffile")
     logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # its errors are raised as well
-    images = tifffile.TiffFile(path).series
-    arrays = {str(number): series for number, series in enumerate(images)}
+    file = tifffile.TiffFile(path)
+    named = list(files_of_tiff(path, file))
+    arrays = {str(number): series for number, series in enumerate(file.series)}
     series = one_array(path, arrays, options.dataset)
     if "S" in series.axes:
         raise RecordingError(f"{path}: a picture with colours, expected spectra")
     if series.dataoffset is None:
-        return Recording(path, Pages(series))
+        return Recording(path, Pages(series), named=named)
     kind = series.dtype.newbyteorder(series.parent.byteorder)
     return Recording(path, np.memmap(path, kind, "r", series.dataoffset, series.shape))
 
@@ -283,6 +351,17 @@ READERS = {".npy": open_npy, ".oct": open_oct, ".raw": open_raw, ".bin": open_ra
            ".h5": open_hdf5, ".hdf5": open_hdf5, ".zarr": open_zarr, ".tif": open_tiff,
            ".tiff": open_tiff}
 RAW = {suffix for suffix, reader in READERS.items() if reader is open_raw}
+
+
+def check_ratio(recording, size):
+    """Raises RecordingError if the array is much larger than the `size` of the file and of those
+    that it names. A file may state any size, of which most may be missing."""
+    size += sum(os.stat(file).st_size for file in recording.named)
+    stated = 0 if recording.parser else recording.count * recording.frame_bytes
+    if stated > max(SMALL, MOST_RATIO * size):
+        raise RecordingError(
+            f"{recording}: states {recording.count} frames, {stated // max(size, 1)} times the bytes "
+            "of the file: copy those that are there into another file")
 
 
 def open_recording(path, **options):
@@ -295,8 +374,10 @@ def open_recording(path, **options):
         raise RecordingError(f"{path}: no recording by its name, expected one of "
                              f"{' '.join(READERS)}, or a raw file with samples and lines")
     try:
-        states_of(path)
-        return reader(path, Options(**options))
+        size = sum(state.st_size for state in states_of(path))
+        recording = reader(path, Options(**options))
+        check_ratio(recording, size)
+        return recording
     except RecordingError:
         raise
     except OSError as error:

@@ -30,17 +30,19 @@ def steps_of(sample):
 
 def sizes_for_imagej(steps, count):
     """Returns the arguments of tifffile with which ImageJ knows the sizes of pixels: columns are
-    depths and rows are A-lines. An unknown size is left out. The number of pages has always the same
-    width, so that it can be written again."""
+    depths and rows are A-lines. ImageJ takes an unknown size as 1 of the unit. The unit is therefore
+    left out unless both sizes of a page are known, and pages at unknown distances are frames in
+    time. The number of pages has always the same width, so that it can be written again."""
     if not steps:
         return {}
-    lines = ["ImageJ=1.11a", f"images={count:010d}", f"slices={count:010d}", "unit=um"]
-    if "b-scan-step" in steps:
-        lines.append(f"spacing={steps['b-scan-step']!r}")
-    sizes = {"description": "\n".join(lines) + "\n"}
-    if "depth-step" in steps and "line-step" in steps:
-        sizes.update(resolution=(1 / steps["depth-step"], 1 / steps["line-step"]), resolutionunit="NONE")
-    return sizes
+    pages = "slices" if "b-scan-step" in steps else "frames"
+    lines = ["ImageJ=1.11a", f"images={count:010d}", f"{pages}={count:010d}",
+             *(f"{name}={step!r} um" for name, step in steps.items())]
+    if not {"depth-step", "line-step"} <= steps.keys():
+        return {"description": "\n".join(lines) + "\n"}
+    lines += ["unit=um", *(f"spacing={steps[name]!r}" for name in ("b-scan-step",) if name in steps)]
+    return {"description": "\n".join(lines) + "\n", "resolutionunit": "NONE",
+            "resolution": (1 / steps["depth-step"], 1 / steps["line-step"])}
 
 
 class Stream:
@@ -178,19 +180,11 @@ def create_npy(path, shape, dtype, _steps=None):
     allocate(path)
 
 
-def open_npy(path):
-    return np.load(path, mmap_mode="r+")
-
-
 def create_zarr(path, shape, dtype, _steps=None):
     """Returns an array of which each chunk is a B-scan, or a picture."""
     zarr = library("zarr", "python3-zarr")
     inner = shape[1:] if len(shape) < 4 else (1, *shape[2:])
     return zarr.open(str(path), mode="w", shape=shape, dtype=dtype, chunks=(1, *inner))
-
-
-def open_zarr(path):
-    return library("zarr", "python3-zarr").open(str(path), mode="r+")
 
 
 def create_tiff(path, shape, dtype, steps):
@@ -201,17 +195,15 @@ def create_tiff(path, shape, dtype, steps):
     allocate(path)
 
 
-def open_tiff(path):
-    return library("tifffile", "python3-tifffile").memmap(path, mode="r+")
-
-
 # Format: what streams into it, and what creates and opens files with slots (None: streamed only)
 FORMATS = {
-    "npy": (NpyStream, create_npy, open_npy),
-    "zarr": (ZarrStream, create_zarr, open_zarr),
+    "npy": (NpyStream, create_npy, lambda path: np.load(path, mmap_mode="r+")),
+    "zarr": (ZarrStream, create_zarr,
+             lambda path: library("zarr", "python3-zarr").open(str(path), mode="r+")),
     "nii": (VolumeStream, None, None),
     "nrrd": (VolumeStream, None, None),
-    "tiff": (TiffStream, create_tiff, open_tiff),
+    "tiff": (TiffStream, create_tiff,
+             lambda path: library("tifffile", "python3-tifffile").memmap(path, mode="r+")),
 }
 LIBRARIES = {"zarr": ("zarr", "python3-zarr"), "tiff": ("tifffile", "python3-tifffile")}
 

@@ -134,24 +134,33 @@ read_attribute (const char *name, const char *text, DataFile &file, GError **err
   return read_range (name, text, file, error);
 }
 
-/* Returns 0 for a unit that is no length, such as "px". */
+/* Returns `missing` without a unit, 0 for one of counts (where `missing` is 0 too), and NAN
+ * for an unknown one. */
 double
-millimetres_of (const gchar **names, const gchar **values)
+millimetres_of (
+    const gchar **names, const gchar **values, double missing, std::string &unknown_unit)
 {
-  static const std::pair<const char *, double> units[] = {
-      {"mm", 1}, {"um", 1e-3}, {"\xc2\xb5m", 1e-3}, {"m", 1e3}};
+  /* replace_other_characters() changes a micro sign, but not a character reference. */
+  static const std::pair<const char *, double> units[] = {{"mm", 1}, {"um", 1e-3},
+      {"?um", 1e-3}, {"\xc2\xb5m", 1e-3}, {"\xce\xbcm", 1e-3}, {"nm", 1e-6}, {"cm", 10},
+      {"m", 1e3}, {"px", 0}, {"pixel", 0}, {"pixels", 0}};
   for (gsize n = 0; names[n]; n++) {
+    if (!g_str_equal (names[n], "Unit"))
+      continue;
     for (const auto &[unit, millimetres] : units) {
-      if (g_str_equal (names[n], "Unit") && g_str_equal (values[n], unit))
+      if (g_str_equal (values[n], unit) && (millimetres > 0 || missing == 0))
         return millimetres;
     }
+    unknown_unit = "\"" + std::string (values[n]).substr (0, 40) + "\"";
+    return NAN;
   }
-  return 0;
+  return missing;
 }
 
-/* Some recordings have the size of a pixel in place of the number of pixels. */
+/* Converts sizes to mm. Some recordings have the size of a pixel in place of the number of
+ * pixels. Both are NAN if their unit is unknown. */
 void
-count_pixels (OctHeader &header)
+convert_sizes (OctHeader &header)
 {
   const std::pair<double OctHeader::*, double OctHeader::*> axes[] = {
       {&OctHeader::pixels_z, &OctHeader::size_z},
@@ -159,7 +168,8 @@ count_pixels (OctHeader &header)
       {&OctHeader::pixels_y, &OctHeader::size_y}};
   for (const auto &[pixels, size] : axes) {
     const double length = header.*pixels * header.pixel_millimetres;
-    if (length > 0)
+    header.*size *= header.real_millimetres;
+    if (!(length <= 0))
       header.*pixels = std::round (std::fabs (header.*size) / length);
   }
 }
@@ -180,7 +190,11 @@ begin_element (GMarkupParseContext *, const gchar *name, const gchar **names,
   parser.path += (parser.path.empty () ? "" : "/") + std::string (name);
   parser.text.clear ();
   if (parser.path == "Ocity/Image/SizePixel")
-    parser.header->pixel_millimetres = millimetres_of (names, values);
+    parser.header->pixel_millimetres =
+        millimetres_of (names, values, 0, parser.header->unknown_unit);
+  if (parser.path == "Ocity/Image/SizeReal")
+    parser.header->real_millimetres =
+        millimetres_of (names, values, 1, parser.header->unknown_unit);
   if (parser.path != "Ocity/DataFiles/DataFile")
     return;
   if (parser.header->files.size () == most_files)
@@ -225,13 +239,15 @@ end_element (GMarkupParseContext *, const gchar *, gpointer data, GError **)
 
 const GMarkupParser callbacks = {begin_element, end_element, add_text, nullptr, nullptr};
 
-/* All values that are read are ASCII. Comments may be in any encoding, which GMarkup does
- * not convert. */
+/* All values that are read are ASCII, but for the unit "µm". Comments may be in any encoding,
+ * which GMarkup does not convert. The last byte of a micro sign in Latin-1 and UTF-8, and
+ * that of a Greek mu, become "u". */
 void
 replace_other_characters (gchar *block, gsize size)
 {
-  std::replace_if (
-      block, block + size, [] (guchar c) { return c >= 0x80; }, '?');
+  std::transform (block, block + size, block, [] (guchar c) {
+    return gchar (c < 0x80 ? c : c == 0xb5 || c == 0xbc ? 'u' : '?');
+  });
 }
 
 gsize
@@ -280,7 +296,7 @@ oct_header_read (const ReadHeader &read, OctHeader &header, GError **error)
   } else if (!parsed) {
     g_propagate_error (error, reason);
   }
-  count_pixels (header);
+  convert_sizes (header);
   return parsed;
 }
 } // namespace oct

@@ -30,8 +30,10 @@ struct DataFile {
 struct OctHeader {
   std::vector<DataFile> files;
   double pixels_z = 0, pixels_x = 0, pixels_y = 0;
-  double size_z = 0, size_x = 0, size_y = 0; /* mm */
+  double size_z = 0, size_x = 0, size_y = 0; /* mm, once all is read */
   double pixel_millimetres = 0; /* unit of `pixels` if these are lengths, not numbers */
+  double real_millimetres = 1;  /* unit of the sizes */
+  std::string unknown_unit;     /* in quotation marks, or empty */
   double repeats_intensity = 0, repeats_speckle = 0;
   double lines_intensity = 0, lines_speckle = 0; /* A-lines that are averaged */
   double refractive_index = 0;

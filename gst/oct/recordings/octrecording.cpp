@@ -130,6 +130,9 @@ OctRecording::open (std::shared_ptr<ByteSource> source, GError **error)
   n_frames = frame;
   find_repeats ();
   find_steps ();
+  if (!header.unknown_unit.empty ())
+    add_warning ("the lengths in Header.xml have the unit " + header.unknown_unit
+                 + ", expected px, mm, um, nm, cm or m: they are left out");
   return find_calibration (error);
 }
 
@@ -160,9 +163,8 @@ OctRecording::find_entries ()
     has_other = has_other || is_spectra (header.files[n].name, 1 - camera, number);
   }
   if (camera == 0 && has_other)
-    warning_text =
-        "the recording has spectra of two cameras, of which those of the first "
-        "are output; camera=1 chooses the second";
+    add_warning ("the recording has spectra of two cameras, of which those of the first "
+                 "are output; camera=1 chooses the second");
   for (gsize n = 0; n < header.files.size () && entries.empty () && camera == 0; n++) {
     if (header.files[n].name == float_name)
       entries.push_back ({0, n});
@@ -304,9 +306,10 @@ OctRecording::find_calibration (GError **error)
 {
   const DataFile &first = file_of (entries[0]);
   const double depths = is_count (header.pixels_z) ? header.pixels_z : n_samples / 2;
-  const double range = header.size_z > 0 ? header.size_z : first.range_z;
+  const bool is_known = header.size_z > 0 && !std::isnan (header.pixels_z);
+  const double range = is_known ? header.size_z : first.range_z;
   const double index = header.refractive_index > 0 ? header.refractive_index : 1;
-  const double depth_step = range * 1000 / (header.size_z > 0 ? depths : n_samples / 2);
+  const double depth_step = range * 1000 / (is_known ? depths : n_samples / 2);
   found.refractive_index = index;
   found.centre_wavelength = header.central_wavelength;
   if (header.bit_depth >= 1 && header.bit_depth < raw->bits)
@@ -355,9 +358,8 @@ OctRecording::find_map (GError **error)
   if (!read_values (name, chirp, error))
     return false;
   if (chirp.empty ())
-    warning_text += (warning_text.empty () ? "" : "; ")
-                    + std::string ("the recording has no ") + name
-                    + ": samples are taken as even in wavenumber";
+    add_warning (std::string ("the recording has no ") + name
+                 + ": samples are taken as even in wavenumber");
   return chirp.empty () || map_of_chirp (name, chirp, found.resample_map, error);
 }
 

@@ -96,6 +96,11 @@ public:
   const std::string &warning () const { return warning_text; }
 
 protected:
+  void add_warning (const std::string &text)
+  {
+    warning_text += (warning_text.empty () ? "" : "; ") + text;
+  }
+
   const RawFormat *raw = nullptr;
   guint n_samples = 0, n_lines = 0, n_repeats = 0, n_averaged_lines = 1;
   guint64 n_frames = 0;

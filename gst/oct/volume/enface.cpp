@@ -140,7 +140,9 @@ EnFace::put_row (const GstOpenCLFrame *frame, const GstOpenCLFrame *structure, g
              cl_int (slab.start), cl_uint (slab.depths > 0 ? slab.depths : CL_UINT_MAX),
              cl_uint (slab.surface),
              structure ? power_of_threshold (slab.threshold) : cl_float (slab.threshold),
-             cl_uint ((slab.smooth - 1) / 2), cl_uint (slab.surface_from),
+             cl_uint ((slab.smooth - 1) / 2),
+             cl_uint (
+                 slab.surface_from - std::min (slab.surface_from, input.first_depth)),
              cl_uint (structure != nullptr), structure ? structure->data : from.data,
              cl_ulong (structure ? structure->offset[0] : 0), empty_value (quantity),
              plane (), cl_uint (rows), cl_uint (row));

@@ -42,8 +42,9 @@
 #define LOG2(value) log2_of (value)
 #endif
 
-#define LEAST_POWER 1e-12f
-#define MOST_POWER 1e30f
+/* Limits of measured powers, whose quotient is a float */
+#define LEAST_POWER 1e-17f
+#define MOST_POWER 1e20f
 #define DB_OF_LOG2 3.01029996f
 #define LAGS (FRAMES - 1)
 #define NEWTON_STEPS 4
@@ -59,28 +60,32 @@ typedef struct {
 } Dynamics;
 
 /* Reads the series of a depth less its mean: levels in dB relative to the first repeat, or
- * amplitudes. Returns the mean power. */
+ * amplitudes. All are 0 if one repeat has no level, or is not finite. Returns the mean
+ * power. */
 FLOATS
 read_series (const Repeats *of, size_t at, FLOATS *series)
 {
   FLOATS powers = 0.0f, sum = 0.0f, first = 1.0f;
+  INTS measured = powers == powers;
   UNROLL
   for (uint n = 0; n < FRAMES; n++) {
     const FLOATS power = power_of (LOAD_BINS (repeat (of, n) + at));
     powers += power;
 #if IS_SPECTRUM
+    measured &= power <= FLT_MAX;
     series[n] = sqrt (power);
 #else
-    const FLOATS finite = clamp (power, LEAST_POWER, MOST_POWER);
-    first = n == 0 ? 1.0f / finite : first;
-    series[n] = DB_OF_LOG2 * LOG2 (finite * first);
+    const FLOATS limited = clamp (power, LEAST_POWER, MOST_POWER);
+    measured &= limited == power;
+    first = n == 0 ? 1.0f / limited : first;
+    series[n] = DB_OF_LOG2 * LOG2 (limited * first);
 #endif
     sum += series[n];
   }
   const FLOATS mean = sum / (float)FRAMES;
   UNROLL
   for (uint n = 0; n < FRAMES; n++)
-    series[n] -= mean;
+    series[n] = select ((FLOATS)0.0f, series[n] - mean, measured);
   return powers / (float)FRAMES;
 }
 

@@ -24,13 +24,17 @@ def enable_fake_camera():
 
 def live_of(options):
     """Returns the window of the options. Raises ValueError and GLib.Error."""
-    from .octwindow import Live  # which needs a display
+    from .octwindow import MISSING, Live  # which needs a display
 
-    check_size(options)
+    doubt = check_size(options)
     if (options.camera or "").startswith("Fake_"):
         enable_fake_camera()
-    return Live(words_of(options), options.folder.resolve(), options.kind, options.record,
+    live = Live(words_of(options), options.folder.resolve(), options.kind, options.record,
                 repeat=bool(options.file), quit_at_end=bool(options.frames))
+    if doubt:
+        live.warned.add(MISSING)  # the window shows one sentence at a time
+        live.warn(doubt)
+    return live
 
 
 def play(options):

@@ -60,13 +60,15 @@ def suffix_of(file):
 
 
 def check_size(options):
-    """Raises Refused if a raw file is no whole number of frames."""
+    """Raises Refused if a raw file is no whole number of frames. Returns a doubt about its format,
+    or None."""
     if not options.file or suffix_of(options.file) in (".npy", ".oct") or not options.size:
-        return
-    from ..recordings import Options, RecordingError, frames_of_file  # which need GStreamer
+        return None
+    from ..recordings import Options, RecordingError, doubt_of, frames_of_file  # need GStreamer
+    layout = Options(*size_of(options), format_of(options), int(options.header_bytes))
     try:
-        frames_of_file(options.file, Options(*size_of(options), format_of(options),
-                                             int(options.header_bytes)))
+        frames_of_file(options.file, layout)
+        return doubt_of(options.file, layout)
     except RecordingError as error:
         raise Refused(error) from None
 

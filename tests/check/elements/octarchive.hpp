@@ -91,6 +91,7 @@ struct OctArchive {
   std::string attributes; /* further ones of each spectrum */
   std::string real = "<SizeZ>1.5</SizeZ><SizeX>0.3</SizeX><SizeY>0.8</SizeY>";
   std::string pixels = "<SizeZ>16</SizeZ><SizeX>3</SizeX>";
+  std::string unit_of_real = "Unit=\"mm\"", unit_of_pixels; /* attributes */
   std::string acquisition;
   std::string instrument;
   std::string further_files;
@@ -150,8 +151,8 @@ struct OctArchive {
     return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Ocity "
            "version=\"1.0\">\n<DataFiles>"
            + files + further_files
-           + "</DataFiles>\n<Image Type=\"RawSpectra\"><SizePixel>" + pixels
-           + "</SizePixel><SizeReal Unit=\"mm\">" + real
+           + "</DataFiles>\n<Image Type=\"RawSpectra\"><SizePixel " + unit_of_pixels + ">"
+           + pixels + "</SizePixel><SizeReal " + unit_of_real + ">" + real
            + "</SizeReal></Image><Acquisition>" + acquisition
            + "</Acquisition><Instrument>"
            + text ("<RawDataIsSigned>%s</RawDataIsSigned>", is_signed ? "True" : "False")

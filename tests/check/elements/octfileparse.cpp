@@ -285,6 +285,38 @@ TEST_ROWS (test_octfileparse_background_without_apodization,
   expect_near (array_of (event, "background"), row.expected (), 0, "background");
 }
 
+struct Unit {
+  std::string text;
+  double pixel; /* 2.5 µm in that unit; 0: unknown */
+};
+
+/* Lengths of pixels and of the whole, each beside millimetres. RangeZ of the data files,
+ * 1.5 mm for 16 depths, counts where these are left out. */
+TEST_ROWS (test_octfileparse_units_of_length,
+    {Unit{"mm", 2.5e-3}, Unit{"um", 2.5}, Unit{"\xc2\xb5m", 2.5}, Unit{"\xce\xbcm", 2.5},
+        Unit{"\xb5m", 2.5}, Unit{"&#181;m", 2.5}, Unit{"&#x3bc;m", 2.5}, Unit{"nm", 2500},
+        Unit{"cm", 2.5e-4}, Unit{"m", 2.5e-6}, Unit{"ell", 0}, Unit{"\xe6m", 0},
+        Unit{"Mm", 0}, Unit{"", 0}})
+{
+  const std::string unit = "Unit=\"" + row.text + "\"";
+  const auto sized = [] (double z) { return text ("<SizeZ>%.9g</SizeZ>", z); };
+  for (const bool of_pixels : {true, false}) {
+    OctArchive archive;
+    Outcome messages;
+    (of_pixels ? archive.unit_of_pixels : archive.unit_of_real) = unit;
+    archive.pixels = sized (of_pixels ? (row.pixel > 0 ? row.pixel : 2.5) : 20);
+    archive.real = sized (of_pixels ? 0.05 : 20 * (row.pixel > 0 ? row.pixel : 2.5));
+    Owned<GstEvent> event = played_calibration (archive, &messages);
+    const double step = row.pixel > 0 ? 2.5 : 1500.0 / 16;
+    const double expected = G_PI / (archive.samples * step);
+    expect_near (std::vector{number_of (event, "wavenumber-step")}, std::vector{expected},
+        1e-6 * expected, row.text);
+    expect_equal (messages.warnings.size (), gsize (row.pixel == 0));
+    if (row.pixel == 0)
+      expect_contains (messages.warnings[0], {"unit", "left out"});
+  }
+}
+
 TEST (test_octfileparse_warns_without_chirp)
 {
   OctArchive archive;

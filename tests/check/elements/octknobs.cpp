@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "../folder.hpp"
+#include "depthframes.hpp"
 #include "scantext.hpp"
 
 #include <map>
@@ -282,7 +283,7 @@ make_knobs ()
           "surface-level=9"},
       {"octvolume", "surface-smooth",
           "slab-depths=6 surface-from=3 surface=true "
-          "surface-level=6 surface-smooth=1",
+          "surface-level=15 surface-smooth=1",
           "surface-smooth=5"},
       {"octvolume", "surface-from", "slab-depths=6 surface=true surface-from=0",
           "surface-from=4"},
@@ -538,6 +539,179 @@ TEST_ROWS (test_oct_knobs_move_no_group, make_knobs ())
   const bool names_a_file = row.name == "location";
   fail_unless (differences > 0 || names_a_file || olds.size () != news.size (),
       "%s has no effect, so the test is not valid", row.label.c_str ());
+}
+
+namespace {
+/* Settings for all depths and for those from bin 6 on: the same if they count from zero
+ * delay, and 6 less if they count from the first depth. */
+struct Place {
+  std::string chain, whole, cropped, both = "";
+  enum Axis { depths, picture, none } axis = depths;
+  gsize margin = 0; /* depths at both ends that depend on others */
+};
+
+const gsize place_start = 6, place_depths = 64, place_lines = 21, place_row = 24;
+
+/* Frames that a chain outputs, as numbers, with -1 for NAN */
+std::vector<depths::Values>
+frames_of (const Place &place, guint start, const std::string &setting)
+{
+  Pipeline pipeline (
+      text ("octtestsrc num-buffers=4 level=200 ! video/x-raw(ANY),width=128,"
+            "height=21,framerate=10/1 ! octscan b-scans=4 ! octwindowinterp "
+            "wavelength-min=1187 wavelength-max=1433 ! octfft depth-step=2 "
+            "depth-start=%u ! application/x-oct(ANY),format=",
+          start)
+      + place.chain + " " + setting + " " + place.both
+      + " ! opencldownload ! appsink name=out sync=false");
+  std::vector<depths::Values> frames;
+  pipeline.start ();
+  while (Owned<GstSample> sample = pipeline.pull ()) {
+    const GstCaps *caps = gst_sample_get_caps (sample);
+    const Bytes bytes = read_buffer (gst_sample_get_buffer (sample));
+    const bool video =
+        gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw");
+    frames.push_back (
+        video ? depths::numbers_in<guint8> (bytes) : depths::numbers_in<float> (bytes));
+    std::replace_if (
+        frames.back ().begin (), frames.back ().end (),
+        [] (double value) { return std::isnan (value); }, -1);
+  }
+  fail_unless (pipeline.messages ().is_clean (), "%s", place.chain.c_str ());
+  return frames;
+}
+
+/* The part of a frame of depths from bin `start` on that does not depend on others */
+depths::Values
+common_part (const Place &place, const depths::Values &frame, gsize start)
+{
+  depths::Values part;
+  const gsize depths = place_depths - start,
+              parts = frame.size () / (depths * place_lines);
+  for (gsize bin = place_start + place.margin; bin < place_depths - place.margin; bin++) {
+    for (gsize n = 0; n < place_lines * parts; n++)
+      part.push_back (
+          place.axis == Place::picture
+              ? frame[(bin - start) * place_row + n]
+              : frame[(n / parts * depths + bin - start) * parts + n % parts]);
+  }
+  return place.axis == Place::none ? frame : part;
+}
+
+const std::string en_face = "slab-depths=7 db-min=-30 db-max=30 ! video/x-raw(ANY)",
+                  surface = "F32LE ! octsurface level=15 depth-smooth=1",
+                  slab =
+                      "F32LE ! octvolume surface=true surface-level=15 surface-smooth=1";
+} // namespace
+
+TEST_ROWS (test_oct_places_in_cropped_depths,
+    std::vector<Place>{
+        {"CF32LE ! octdisplay", "", "", "db-max=90", Place::picture},
+        {"CF32LE ! octbackground method=none", "dc-depths=9", "dc-depths=9"},
+        {"CF32LE ! octbackground method=none", "dc-depths=3", "dc-depths=3"},
+        {"CF32LE ! octflatten", "", "", "coefficients=\"<-3.3,2>\"", Place::depths, 15},
+        {"CF32LE ! octattenuation end-depths=0", "", "",
+            "focus-depth=40 rayleigh-range=20 roll-off=50"},
+        {"CF32LE ! octattenuation end-depths=0", "", "", "window-depths=5", Place::depths,
+            3},
+        {"CF32LE ! octdoppler quantity=phase", "", "", "window-depths=5", Place::depths,
+            3},
+        {"CF32LE ! octdynamic repeats=4", "", ""},
+        {surface, "depth-from=12", "depth-from=12", "line-smooth=3", Place::none},
+        {surface, "depth-from=6", "depth-from=2", "", Place::none},
+        {"F32LE ! octvolume", "slab-start=16", "slab-start=10", en_face, Place::none},
+        {"F32LE ! octvolume slab-unit=um", "slab-start=32", "slab-start=20", en_face,
+            Place::none},
+        {slab, "surface-from=12", "surface-from=12", en_face, Place::none},
+        {slab, "surface-from=6", "surface-from=2", en_face, Place::none},
+    })
+{
+  const auto whole = frames_of (row, 0, row.whole),
+             cropped = frames_of (row, place_start, row.cropped);
+  fail_unless (!whole.empty () && whole.size () == cropped.size ());
+  for (gsize n = 0; n < whole.size (); n++) {
+    const auto got = common_part (row, cropped[n], place_start);
+    expect_near (got, common_part (row, whole[n], 0), 1e-3, row.chain + " " + row.whole);
+    fail_unless (std::set<double> (got.begin (), got.end ()).size () > 1,
+        "%s: one value, so the test is not valid", row.chain.c_str ());
+  }
+}
+
+namespace {
+/* A frame of `height` rows of `width` bytes, with other bytes before and between them */
+GstBuffer *
+padded_buffer (const Bytes &bytes, const std::string &format, gsize columns, gsize width)
+{
+  const gsize offset = 24, height = bytes.size () / width, stride = width + 20;
+  gsize offsets[GST_VIDEO_MAX_PLANES] = {offset};
+  gint strides[GST_VIDEO_MAX_PLANES] = {gint (stride)};
+  Bytes spread (offset + stride * height, 0x5a);
+  for (gsize y = 0; y < height; y++)
+    std::copy_n (&bytes[y * width], width, &spread[offset + y * stride]);
+  GstBuffer *buffer = buffer_of (spread);
+  if (format[0] == 'G')
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        gst_video_format_from_string (format.c_str ()), guint (columns), guint (height),
+        1, offsets, strides);
+  else
+    gst_buffer_resize (buffer, offset, gssize (width));
+  return buffer;
+}
+
+/* Outputs for four frames of 24 columns and 40 rows, or of 24 A-lines of 40 depths */
+std::vector<Bytes>
+outputs_of (const std::string &chain, const std::string &format, bool is_padded)
+{
+  const gsize columns = 24, rows = 40;
+  const gsize width = format == "GRAY8" ? columns
+                      : format == "GRAY16_LE"
+                          ? 2 * columns
+                          : columns * rows * (format == "F32LE" ? 4 : 8);
+  Harness harness (chain, depths::frame_caps (format, columns, rows, "10/1"));
+  std::vector<Bytes> outputs;
+  for (guint n = 0; n < 4; n++) {
+    Bytes bytes = pattern (width * (format[0] == 'G' ? rows : 1), n);
+    for (gsize k = 0; format[0] != 'G' && k < width; k += 4)
+      GST_WRITE_FLOAT_LE (&bytes[k], float (bytes[k]) - 128);
+    GstBuffer *buffer =
+        is_padded ? padded_buffer (bytes, format, columns, width) : buffer_of (bytes);
+    GST_BUFFER_PTS (buffer) = n * each;
+    GST_BUFFER_DURATION (buffer) = each;
+    harness.push (buffer);
+  }
+  while (gst_harness_buffers_in_queue (harness) > 0)
+    outputs.push_back (read_buffer (harness.pull ()));
+  fail_unless (
+      !outputs.empty () && harness.messages ().errors.empty (), "%s", chain.c_str ());
+  return outputs;
+}
+} // namespace
+
+TEST_ROWS (test_oct_strides_and_offsets,
+    std::vector<std::pair<std::string, std::vector<std::string>>>{
+        {"octscan flyback=2 delay=1 first-line=3 lines=9", {"GRAY8", "GRAY16_LE"}},
+        {"octscan columns=true flyback=2 first-line=3 lines=8", {"GRAY8", "GRAY16_LE"}},
+        {"octaverage lines=2 frames=2", {"GRAY8", "GRAY16_LE", "CF32LE", "F32LE"}},
+        {"octvolume b-scans=2 slab-start=5 slab-depths=9", {"GRAY8", "CF32LE", "F32LE"}},
+        {"octvolume b-scans=2 ! capsfilter caps=other/tensors(ANY)",
+            {"GRAY8", "GRAY16_LE", "CF32LE"}},
+        {"octsurface level=30 depth-from=4", {"GRAY8", "GRAY16_LE", "CF32LE", "F32LE"}},
+        {"octdisplay", {"CF32LE", "F32LE"}},
+        {"octangio repeats=2", {"CF32LE"}},
+        {"octdoppler quantity=phase window-depths=3", {"CF32LE"}},
+        {"octdynamic repeats=2", {"CF32LE"}},
+        {"octattenuation depth-step=2", {"CF32LE", "F32LE"}},
+        {"octflatten coefficients=\"<-3.3,2>\"", {"CF32LE"}},
+        {"octbackground dc-depths=3", {"CF32LE"}},
+    })
+{
+  for (const std::string &format : row.second) {
+    const auto expected = outputs_of (row.first, format, false),
+               got = outputs_of (row.first, format, true);
+    expect_equal (got.size (), expected.size (), row.first);
+    for (gsize n = 0; n < got.size (); n++)
+      assert_same (got[n], expected[n], row.first + ", " + format);
+  }
 }
 
 /* Frames from a file have no timestamps: they are counted, and a change is not a loss. */

@@ -204,6 +204,15 @@ def check_wrong_sizes():
     assert done.returncode == 1 and "1014 bytes" in done.stderr, done
 
 
+def check_doubts():
+    """One line says that a raw file looks like floats."""
+    spectra(20, 512, 3000).astype("<f4").tofile("float.raw")
+    for words, is_wrong in (("1024x20",), True), (("512x20", "--format", "F32LE"), False):
+        done = run("--output", "said.png", "float.raw", "--size", *words)
+        said = [line for line in done.stderr.splitlines() if "look like float32, not U16LE" in line]
+        assert done.returncode == 0 and len(said) == is_wrong, (words, done)
+
+
 def check_missing_calibration():
     """One line says that a recording has no calibration, unless it has one or needs none."""
     np.save("spectra.npy", spectra(20, 512, 30000).astype("<u2"))
@@ -333,6 +342,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_print()
     check_refused_input()
     check_wrong_sizes()
+    check_doubts()
     check_missing_calibration()
     check_names()
     check_ended(signal.SIGTERM)

@@ -227,13 +227,22 @@ def check_alignment():
 
 
 def check_silence():
-    """Zeros, NaN and infinite depths give finite numbers; depths that do not change give 0."""
-    for value in (0, 3 + 4j, np.nan, np.inf):
-        series = np.full((16, LINES, DEPTHS), value, np.complex64)
-        for quantity in ("liv", "ocds-early", "aliv", "swiftness", "mean-frequency", "low-band"):
+    """Depths of one value give 0, and so do depths of which one repeat is NaN, infinite or zero.
+    Zero is an amplitude, but no level. Other depths are as before."""
+    noisy = moving_scatterers(16, 3)
+    for quantity in ("liv", "ocds-early", "aliv", "swiftness", "mean-frequency", "low-band"):
+        expected = run(noisy, f"quantity={quantity}")[0]
+        for value in (0, 3 + 4j, np.nan, np.inf):
+            series = noisy.copy()
+            series[:, 3], series[5, 9, 7:9] = value, value
             got = run(series, f"quantity={quantity}")[0]
-            finite = np.isfinite(value) or quantity in ("liv", "ocds-early", "aliv", "swiftness")
-            assert not finite or np.all(got == 0), (value, quantity, got.ravel()[0])
+            assert np.all(got[3] == 0), (value, quantity, got[3, 0])
+            is_level = value != 0 or quantity in ("mean-frequency", "low-band")
+            assert np.all((got[9, 7:9] != 0) == (np.isfinite(value) and is_level)), (
+                value, quantity, got[9, 7:9])
+            others = np.ones(got.shape, bool)
+            others[3], others[9, 7:9] = False, False
+            assert np.array_equal(got[others], expected[others]), (value, quantity)
 
 
 def of_phantom(folder, quantity, rate):
@@ -286,6 +295,7 @@ def check_refusals():
             ("quantity=swiftness", "0/1", ("frame-rate", "swiftness")),
             ("quantity=ocds-late", "25/1", ("ocds-late", "8 repeats")),
             ("quantity=ocds-early early-delay=50", "25/1", ("ocds-early", "50 ms", "one")),
+            ("quantity=ocds-late early-delay=1e6 frame-rate=1e7", "25/1", ("ocds-late", "none")),
             ("quantity=mean-frequency low-end=9 middle-end=5", "25/1", ("low-end", "9 Hz")),
             ("db-min=5 db-max=5", "25/1", ("db-min",))):
         got, output = run(series, settings, rate=rate)

@@ -13,6 +13,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -149,10 +150,19 @@ def check_positions():
         assert abs(depth_step_of("settings=settings.txt") / found - 1) < 1e-6
         assert abs(depth_step_of("settings=settings.txt", index="refractive-index=1.38") * 1.38 / found - 1) < 1e-6
         assert abs(depth_step_of("settings=settings.txt padded-samples=4096") * 2 / found - 1) < 1e-6
-    # A mirror that is not where it should be is seen in the residuals.
-    positions[3] += 20
-    done = calibrate(*words, "--positions", ",".join(map(str, positions)))
-    assert re.search(r"residuals:.* 1\d\.\d", done.stdout), done.stdout
+    # A mirror that is not where it should be is seen in the residuals, in µm. Those of more than
+    # three depths are refused, and nothing is written.
+    signed = np.array([side * depth for depth, side in zip(depths, sides)])
+    for away, is_good in (8, True), (20, False), (-20, False):
+        given = np.array(positions) + [0, 0, 0, away]
+        left = given - np.polyval(np.polyfit(signed, given, 1), signed)
+        assert (np.abs(left).max() < 3 * step) == is_good
+        shutil.rmtree("positions", ignore_errors=True)
+        os.mkdir("positions")
+        done = calibrate(*words, "--positions", ",".join(map(str, given)), "--output", "positions")
+        assert done.returncode == (0 if is_good else 1) and bool(os.listdir("positions")) == is_good, done
+        said = (done.stdout + done.stderr).partition("residuals:")[2].partition("um")[0]
+        assert np.allclose([float(text) for text in said.split()], left, atol=0.1), (said, left)
     # The property of an element wins over that of the spectra and over wavelengths.
     wavelengths = "wavelength-min=1187 wavelength-max=1433 wavelength-unit=nm"
     assert abs(depth_step_of(wavelengths, "depth-step=5") - 5) < 1e-9

@@ -611,7 +611,7 @@ def check_hostile_settings(live, path):
 
 def check_sizes():
     """Sizes that do not fit a raw file are refused, with those that do, and a window says where a
-    calibration is missing."""
+    calibration is missing, and where a raw file looks like floats."""
     np.zeros((400, 1664), "<u2").tofile("unknown.raw")
     done = run("--size", "1024x512", "unknown.raw")
     assert done.returncode == 1 and "1664x400" in done.stderr, done
@@ -624,6 +624,12 @@ def check_sizes():
         assert is_said == (words == ("few.npy",)), (words, live.messages.text.get_text())
         assert not is_said or "--wavelengths" in live.messages.text.get_text()
         end(live)
+    frames_of_phantom(2).astype("<f4").tofile("float.raw")
+    live = live_of("--size", "1024x32", "float.raw")
+    shown = Shown(live)
+    play_until(live, lambda: shown.least() > 3 and "frames/s" in live.status.get_text())
+    assert "float.raw: the bytes look like float32" in live.messages.text.get_text()
+    end(live)
 
 
 def check_script():

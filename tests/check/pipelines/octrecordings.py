@@ -177,7 +177,7 @@ def caps_of(entries):
 
 
 def check_variants():
-    """Float32 spectra of one-dimensional mode, averaged A-lines, and lengths in place of pixels"""
+    """Float32 spectra of one-dimensional mode, and averaged A-lines"""
     frames, _ = fringes(1, chirp_of(SAMPLES), 100)
     entries = changed(Recording(frames.astype("<f4"), chirp=chirp_of(SAMPLES)),
                       [("Spectral0", "SpectralFloat"), ('Type="Raw"', 'Type="Real"')])
@@ -192,9 +192,6 @@ def check_variants():
     assert abs(float(step) - 1500 / (SAMPLES // 2)) < 1e-6, step
     said = caps_of(changed(recording, [("<FastAxis>1", "<FastAxis>2"), ("<AScans>1", "<AScans>2")]))
     assert "averaged-lines=(int)4" in said, said
-    lengths = f"<SizePixel Unit=\"mm\"><SizeZ>{1.5 / (SAMPLES // 2)}</SizeZ><SizeX>0.1</SizeX></SizePixel>"
-    said = caps_of(changed(recording, [("<SizePixel.*</SizePixel>", lengths)]))
-    assert f"depth-step=(double){step}" in said, (step, said)
 
 
 def check_raw_background(frames, apodization, expected):

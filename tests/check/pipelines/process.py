@@ -301,6 +301,124 @@ def check_special_files(folder, _, shared):
            settings=folder / "settings.fifo")
 
 
+def check_doubts(folder):
+    """Raw floats that are read as integers, and saturated frames, are said; other spectra are not."""
+    random, size = np.random.default_rng(3), (16, 256)
+    fringes = np.cos(np.outer(np.arange(3, 19), np.arange(256)) / 20)
+    spectra = 2000 + 900 * fringes + random.normal(0, 5, size)
+    clipped = np.minimum(spectra * 30, 65535 + 0 * spectra)
+    few = np.where(np.arange(16)[:, None] < 15, clipped, 9000)  # one A-line is not saturated
+    for values, kinds, said in (
+            (spectra, "<f4 U16LE, <f8 U16LE, <f4 S16LE, <f4 U8, <f4 MONO12P", "float"),
+            (spectra / 4096, "<f4 U16LE", "float"), (spectra // 16, "<f4 U16LE", "float"),
+            (random.normal(0, 1e-4, size), "<f4 U16LE", "float"),
+            (spectra, "<f4 F32LE, <u2 U16LE, <i2 S16LE, >u2 U16BE, <u4 U32LE", None),
+            (17000 + fringes * 400, "<u2 U16LE, <u4 U32LE", None), (64 + 5 * fringes, "u1 U8", None),
+            (random.integers(0, 65535, size), "<u2 U16LE", None), (0 * spectra, "<u2 U16LE", None),
+            (clipped, "<u2 U16LE", "saturated"), (few, "<u2 U16LE", None), (clipped / 257, "u1 U8", "saturated")):
+        for kind, name in map(str.split, kinds.split(", ")):
+            values.astype(kind).tofile(folder / "a.raw")
+            options = gstopencl.recordings.Options(256, 16, name)
+            found = gstopencl.recordings.doubt_of(folder / "a.raw", options)
+            assert said in found and name in found if said else found is None, (kind, name, said, found)
+    spectra.astype("<f4").tofile(folder / "a.raw")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert len(gstopencl.process(folder / "a.raw", samples=256, lines=16)) == 2
+    assert "a.raw: the bytes look like float32, not U16LE" in str(caught[0].message), caught
+
+
+def write_virtual(path, source, dataset="spectra"):
+    layout = h5py.VirtualLayout((2, 16, 256), "<u2")
+    layout[...] = h5py.VirtualSource(source, dataset, (2, 16, 256))
+    with h5py.File(path, "w") as file:
+        file.create_virtual_dataset("spectra", layout)
+
+
+def write_external(path, source):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("spectra", (2, 16, 256), "<u2", external=[(source, 0, 16384)])
+
+
+def write_ome(path, other):
+    """Writes the first of two frames, of which the other one is in a file of that name."""
+    parts = "".join(f'<TiffData IFD="0" FirstZ="{z}" PlaneCount="1"><UUID FileName="{name}">{z}</UUID></TiffData>'
+                    for z, name in enumerate(("before.ome.tif", other)))
+    pixels = 'DimensionOrder="XYZCT" Type="uint16" SizeX="256" SizeY="16" SizeZ="2" SizeC="1" SizeT="1"'
+    tifffile.imwrite(path, np.zeros((16, 256), "<u2"), metadata=None, photometric="minisblack",
+                     description=f'<OME UUID="0"><Image ID="Image:0"><Pixels ID="Pixels:0" {pixels}>'
+                     f"{parts}</Pixels></Image></OME>")
+
+
+def write_link(path, source):
+    """Writes a zarr, of which a chunk is a link, and its content into both folders."""
+    zarr.open(str(path), mode="w", shape=(2, 16, 256), chunks=(1, 16, 256), dtype="<u2")[...] = 1
+    chunk = next(file for file in path.rglob("*") if file.is_file() and file.name[-1].isdigit())
+    for folder in "below", "link":
+        (path.parent / folder / "chunk").write_bytes(chunk.read_bytes())
+    chunk.unlink()
+    chunk.symlink_to(path.parent / source)
+
+
+def check_named_files(folder, aside):
+    """A file that a recording names is read if it is a regular one below the recording's folder.
+    Any other is one error, without waiting."""
+    (aside / "elsewhere").mkdir()
+    for place in folder / "below", aside / "elsewhere":
+        place.mkdir(exist_ok=True)
+        (place / "spectra").write_bytes(bytes([1, 0]) * 8192)
+        with h5py.File(place / "spectra.h5", "w") as file:
+            file["spectra"] = np.ones((2, 16, 256), "<u2")
+            file["elsewhere"] = h5py.ExternalLink(str(aside / "elsewhere/spectra.h5"), "/spectra")
+        tifffile.imwrite(place / "spectra.tif", np.ones((16, 256), "<u2"))
+        os.mkfifo(place / "fifo")
+        write_external(place / "other.h5", "spectra")
+    (folder / "link").symlink_to(aside / "elsewhere")
+    for write, suffix, name in ((write_external, ".h5", "spectra"), (write_virtual, ".h5", "spectra.h5"),
+                                (write_ome, ".ome.tif", "spectra.tif"), (write_link, ".zarr", "chunk")):
+        path = folder / f"scan{suffix}"
+        for good in f"below/{name}", str(folder / "below" / name):
+            write(path, good)
+            made = gstopencl.recordings.open_recording(path)
+            assert made.count == 2, (path, good)
+            for number, frame in enumerate(made.frames()):
+                assert np.all(frame == (number or suffix != ".ome.tif")), (path, good, number)
+            tasks.remove(path)
+        elsewhere = aside / "elsewhere" / name
+        for bad in (str(elsewhere), f"link/{name}", os.path.relpath(elsewhere, folder), "below/fifo",
+                    "nothing", str(folder / "link" / name)):
+            write(path, bad)
+            raises([path.name], gstopencl.process, path)
+            tasks.remove(path)
+    for source, dataset in (("below/spectra.h5", "elsewhere"), ("below/other.h5", "spectra"),
+                            (".", "spectra"), ("below/spectra.h5", "nothing")):
+        write_virtual(folder / "scan.h5", source, dataset)
+        raises(["h5"], gstopencl.process, folder / "scan.h5")
+
+
+def check_ratios(folder):
+    """A file that states a thousand times its size, or more, is refused."""
+    count = 10**9
+    with h5py.File(folder / "a.h5", "w") as file:
+        file.create_dataset("spectra", (count, 16, 256), "<u2", chunks=(1, 16, 256))
+    zarr.open(str(folder / "a.zarr"), mode="w", shape=(count, 16, 256), chunks=(1, 16, 256), dtype="<u2")
+    with open(folder / "a.npy", "wb") as file:
+        np.lib.format.write_array_header_1_0(
+            file, {"descr": "<u2", "fortran_order": False, "shape": (count, 16, 256)})
+        file.write(bytes(8192))
+    tifffile.imwrite(folder / "a.tif", np.ones((16, 256), "<u2"), compression="zlib")
+    with tifffile.TiffFile(folder / "a.tif", mode="r+b") as file:
+        for name in "ImageLength", "RowsPerStrip":
+            file.pages[0].tags[name].overwrite(60000 * 256)
+    for name, words in (("a.h5", f"{count} frames"), ("a.zarr", f"{count} frames"), ("a.npy", ""),
+                        ("a.tif", "1 frames")):
+        raises([name, words], gstopencl.process, folder / name)
+    constant = np.full((60, 16, 256), 7, "<u2")  # few bytes, but no gigabyte
+    with h5py.File(folder / "few.h5", "w") as file:
+        file.create_dataset("spectra", data=constant, chunks=constant.shape, compression=9)
+    check_depths(gstopencl.process(folder / "few.h5"), constant)
+
+
 class Touch:
     """Creates a file where it is unpickled."""
 
@@ -808,23 +926,24 @@ def check_sizes(folder):
     """TIFF files have ImageJ's sizes of pixels, in µm; an unknown size is left out."""
     spectra = noise(6, 34, 8, 256)
     np.save(folder / "sized.npy", spectra)
-    scan = "octscan line-step=12.5 b-scan-step=47 ! octwindowinterp depth-step=3.2 ! octfft"
-    depths = f"{scan} refractive-index=1.25 ! {WIDE}"
-    for frames in 34, 5:
-        job = job_of(folder / "sized.npy", "tiff", depths, task_bytes=frames * spectra[0].nbytes)
-        run_job(job)
-        with tifffile.TiffFile(job.result) as file:
-            found, tags = file.imagej_metadata, file.pages[0].tags
-            assert (found["images"], found["unit"], found["spacing"]) == (34, "um", 47), (frames, found)
-            sizes = [tags[name].value[1] / tags[name].value[0] for name in ("XResolution", "YResolution")]
-            assert np.allclose(sizes, (3.2 / 1.25, 12.5)), sizes
-            assert np.array_equal(file.asarray(), gstopencl.process(spectra, depths))
-        tasks.remove(job.result)
-    job = job_of(folder / "sized.npy", "tiff", DEPTHS)
-    run_job(job)
-    with tifffile.TiffFile(job.result) as file:
-        assert not file.is_imagej, file.imagej_metadata
-    tasks.remove(job.result)
+    lines, depth, scans = "line-step=12.5", "depth-step=4", "b-scan-step=47"
+    for known in (), (lines,), (depth,), (scans,), (depth, lines), (depth, scans), (lines, scans), (depth, lines, scans):
+        scan = " ".join(text for text in known if text != depth)
+        chain = f"octscan {scan} ! octwindowinterp {depth if depth in known else ''} ! octfft refractive-index=1.25 ! {WIDE}"
+        for frames in 34, 5:
+            job = job_of(folder / "sized.npy", "tiff", chain, task_bytes=frames * spectra[0].nbytes)
+            run_job(job)
+            with tifffile.TiffFile(job.result) as file:
+                found, tags = file.imagej_metadata or {}, file.pages[0].tags
+                label, is_page_known = (known, frames, found), {depth, lines} <= {*known}
+                assert bool(found) == bool(known) and found.get("images", 34) == 34, label
+                assert found.get("unit") == ("um" if is_page_known else None), label
+                assert found.get("spacing") == (47 if is_page_known and scans in known else None), label
+                assert ("slices" in found) == (scans in known) and (depth in known) == ("depth-step" in found), label
+                sizes = [tags[name].value[1] / tags[name].value[0] for name in ("XResolution", "YResolution")]
+                assert np.allclose(sizes, (4 / 1.25, 12.5) if is_page_known else 1), (label, sizes)
+                assert np.array_equal(file.asarray(), gstopencl.process(spectra, chain))
+            tasks.remove(job.result)
 
 
 def check_full_disk(folder, aside):
@@ -998,7 +1117,8 @@ def check_large(folder, aside, shared):
 
 
 CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings,
-          check_settings_name_files, check_inputs, check_hostile, check_pickles, check_parts,
+          check_settings_name_files, check_inputs, check_hostile, check_named_files,
+          check_ratios, check_doubts, check_pickles, check_parts,
           check_sizes, check_not_split, check_progress, check_zarr_on_disk, check_formats, check_choice,
           check_special_files, check_said, check_alone, check_verdicts,
           check_full_disk, check_window_recordings, check_interrupt, check_large, check_folders,
