@@ -338,8 +338,13 @@ class Engine:
             self.kept = [operand.array for operand in operands.values() if operand.is_wrapped]
             flows = [pad.push(operand.buffer()) for pad, operand in
                      zip(self.pads, operands.values())]
-            return view_of(self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
-                                       is_changed and not is_first))
+            sample = self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
+                                 is_changed and not is_first)
+            try:
+                return view_of(sample)
+            except RuntimeError as error:
+                self.check_messages(Gst.MessageType.ERROR)
+                raise DeviceError(f"{self.element.get_factory().get_name()}: {error}") from None
 
     def pulled(self, failed, is_changed):
         """Returns the next sample. New arguments that do not fit are a warning, after which the
@@ -347,16 +352,19 @@ class Engine:
         warning = Gst.MessageType.WARNING if is_changed else Gst.MessageType.UNKNOWN
         while True:
             sample = None if failed else self.sink.emit("try-pull-sample", POLL)
-            message = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR | warning)
-            if message:
-                is_error = message.type == Gst.MessageType.ERROR
-                reason, _ = message.parse_error() if is_error else message.parse_warning()
-                raise DeviceError(f"{message.src.get_factory().get_name()}: {reason.message}")
+            self.check_messages(Gst.MessageType.ERROR | warning)
             if sample:
                 return sample
             if failed:
                 raise DeviceError(f"{self.element.get_factory().get_name()} does not take these "
                                   f"operands: {failed[0].value_nick}")
+
+    def check_messages(self, types):
+        message = self.pipeline.get_bus().pop_filtered(types)
+        if message:
+            is_error = message.type == Gst.MessageType.ERROR
+            reason, _ = message.parse_error() if is_error else message.parse_warning()
+            raise DeviceError(f"{message.src.get_factory().get_name()}: {reason.message}")
 
     def close(self):
         """Waits for a call of another thread."""

@@ -18,7 +18,7 @@ from gi.repository import GLib, Gst  # noqa: E402
 
 from .calibration import MISSING, is_missing  # noqa: E402
 from .frames import FRAMERATE, choose, start_gstreamer, view_of  # noqa: E402
-from .memory import buffer_of  # noqa: E402
+from .memory import buffer_of, bytes_of  # noqa: E402
 from .notices import warn  # noqa: E402
 from .recordings import Recording, RecordingError, open_recording, read_text  # noqa: E402
 from .settingslines import line_of  # noqa: E402
@@ -180,6 +180,14 @@ class Chain:
                 raise ChainError(text) from self.failure
             warn(text)
 
+    def check_frame(self, recording, sample):
+        """Raises the error of the element that failed to compute a frame."""
+        try:
+            bytes_of(sample.get_buffer())
+        except RuntimeError as error:
+            self.check_messages(recording)
+            raise ChainError(f"{recording}: {error}") from None
+
     def check_calibration(self, recording):
         """Warns where samples are resampled as if they were even in wavenumber."""
         if any(map(is_missing, self.resamplers())):
@@ -206,6 +214,7 @@ class Chain:
                 raise TimeoutError(f"{recording}: not processed within the timeout")
             sample = self.sink.emit("try-pull-sample", POLL)
             if sample:
+                self.check_frame(recording, sample)
                 yield sample
                 continue
             self.check_messages(recording)

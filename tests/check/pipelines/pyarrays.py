@@ -11,7 +11,9 @@ import contextlib
 import faulthandler
 import io
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import threading
 
@@ -143,6 +145,20 @@ def check_errors():
     close(gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=3), x * 3)
 
 
+def check_timeout():
+    """A kernel that does not end is the error of GST_OPENCL_TIMEOUT, of arrays and of recordings."""
+    loop = "kernel void f (global const float *x, global float *output)\n" \
+        "{ volatile int n = 1; while (n); output[0] = x[0]; }"
+    for call, error in (("gstopencl.kernel (loop, x=x)", "DeviceError"),
+                        ("gstopencl.process (x, 'openclkernel source=\"' + loop + '\"')", "ChainError")):
+        script = "import os, sys, numpy, gstopencl\nx, loop = numpy.ones ((4, 64), 'f4'), sys.argv[1]\n" \
+            f"try:\n    {call}\nexcept Exception as error:\n" \
+            "    print (type (error).__name__, error, flush=True)\nos._exit (0)  # the kernel goes on\n"
+        done = subprocess.run([sys.executable, "-c", script, loop.replace("\n", " ")], text=True, timeout=100,
+                              env={**os.environ, "GST_OPENCL_TIMEOUT": "1"}, stdout=subprocess.PIPE)
+        assert done.stdout.startswith(error) and "GST_OPENCL_TIMEOUT" in done.stdout, done.stdout
+
+
 def check_pipelines():
     gstopencl.clear()
     x = floats(100)
@@ -242,7 +258,7 @@ def check_notebooks(folder):
 
 faulthandler.dump_traceback_later(900, exit=True)
 for check in check_run, check_kernel, check_filters, check_errors, check_pipelines, check_shared, \
-        check_pyopencl:
+        check_pyopencl, check_timeout:
     print(check.__name__)
     check()
 check_notebooks(pathlib.Path(sys.argv[1]))
