@@ -15,6 +15,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
 
 import numpy as np
@@ -92,6 +93,39 @@ def check_kernel():
         "{ int i = get_global_id (0); output[i] = (float2) (-x[i].y, x[i].x); }"
     turned = gstopencl.kernel(source, x=values.view("c8"), global_size=500)
     close(turned.view("c8")[..., 0], values.view("c8") * 1j)
+
+
+STRUCTS = [  # members, the last number, and the record in NumPy, which knows no vectors
+    ("float a; char b;", "b", np.dtype("f4, i1", align=True)),
+    ("char a; double b; short c;", "c", np.dtype("i1, f8, i2", align=True)),
+    ("short a; char b[3];", "b[2]", np.dtype("i2, 3i1", align=True)),
+    ("char a; float3 b; uchar c;", "c", np.dtype({"names": ["f0", "f1", "f2"], "formats": ["i1", "3f4", "u1"],
+                                                  "offsets": [0, 16, 32], "itemsize": 48}))]
+
+
+def check_structs(folder):
+    """Structs with padding between and behind members: as numbers, as a record, and in arrays"""
+    x, path = floats(100), os.path.join(folder, "part.npy")
+    for members, last, kind in STRUCTS:
+        def added(of, p, packed=""):
+            source = f"typedef struct {packed} {{ {members} }} part;\nkernel void add (global const float *x, " \
+                f"global float *output, {of} p) {{ int i = get_global_id (0); output[i] = x[i] + "
+            each = "p[i % 5]" if "*" in of else "p"
+            return gstopencl.kernel(source + f"100 * {each}.a + {each}.{last} + sizeof (part); }}", x=x, p=p)
+
+        records = np.full(5 * kind.itemsize, 0xEE, "u1").view(kind)  # in the padding, too
+        for name in kind.names:
+            records[name] = np.arange(1, records[name].size + 1).reshape(records[name].shape)
+        firsts, lasts = records["f0"], records[kind.names[-1]].reshape(5, -1)[:, -1]
+        wanted = np.resize(100.0 * firsts + lasts, 100) + kind.itemsize
+        numbers = [float(n) for name in kind.names for n in records[:1][name].flat]
+        close(added("part", numbers), x + wanted[0])
+        np.save(path, records[:1])
+        close(added("part", path), x + wanted[0])
+        refused(gstopencl.DeviceError, f"part.npy {kind.itemsize}", added, "part", path, "__attribute__ ((packed))")
+        refused(gstopencl.DeviceError, "a struct", added, "part", numbers, "__attribute__ ((packed))")
+        np.save(path, records)
+        close(added("global const part *", path), x + wanted)
 
 
 def check_filters():
@@ -261,4 +295,6 @@ for check in check_run, check_kernel, check_filters, check_errors, check_pipelin
         check_pyopencl, check_timeout:
     print(check.__name__)
     check()
+with tempfile.TemporaryDirectory() as folder:
+    check_structs(folder)
 check_notebooks(pathlib.Path(sys.argv[1]))
