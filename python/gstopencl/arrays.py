@@ -4,9 +4,10 @@
     lengths = gstopencl.run ("sqrt (x*x + y*y)", x=x, y=y)
 
 An operand is a NumPy array, or a pyopencl.array.Array of the context of `use ()`, which is not
-copied. Its type is bool, or an integer or floating-point number of 8 to 64 bits. Where the device
-works in the host's memory, arrays of `empty ()` and results are not copied either. A result is a
-view of GStreamer's memory and read-only: `copy ()` makes one that can be written.
+copied. Its type is bool, or an integer or floating-point number of 8 to 64 bits; complex where a
+function says so. numpy.matrix is an array of two axes. Masked arrays and other types are a TypeError.
+Where the device works in the host's memory, arrays of `empty ()` and results are not copied either.
+A result is a view of GStreamer's memory and read-only: `copy ()` makes one that can be written.
 
 Each combination of function, shapes and types has a pipeline that is kept for the next call; all
 use one OpenCL context. Calls from several threads run at the same time if their pipelines differ.
@@ -25,7 +26,7 @@ import threading
 import gi
 import numpy as np
 
-from .frames import TENSORS, start_gstreamer, view_of
+from .frames import TENSORS, DeviceError, start_gstreamer, view_of, without_mask
 
 gi.require_version("GstOpenCL", "1.0")
 from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
@@ -39,10 +40,10 @@ POLL = 100 * Gst.MSECOND
 HOST_UNIFIED_MEMORY, MEM_BASE_ADDR_ALIGN, DOUBLE_FP_CONFIG = 0x1035, 0x1019, 0x1032
 READ_ONLY_USE_HOST_PTR = 1 << 2 | 1 << 3
 FEATURE = "memory:OpenCLMemory"
-
-
-class DeviceError(RuntimeError):
-    """An element or the device that failed; says why."""
+# Types of operands; complex numbers are pairs on the device
+REAL = {"b1": "uint8", **TENSORS}
+COMPLEX = {"c8": "float32", "c16": "float64"}
+CONVOLVED = {kind: name for kind, name in REAL.items() if kind[1] in "12" or kind[0] == "f"}
 
 
 # --- the context ---
@@ -83,11 +84,11 @@ class Device:
         self.opencl.clReleaseMemObject(ctypes.c_void_p(handle))
         return buffer_with(memory)
 
-    def file_of(self, array):
-        """Returns the name of a .npy file of an array, which is the same for the same array."""
-        array = np.ascontiguousarray(array, np.float32)
-        name = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
-        path = os.path.join(self.folder.name, f"{name}.npy")
+    def file_of(self, name, array):
+        """Returns the name of a .npy file of real numbers, which is the same for the same ones."""
+        array = plain(name, array).astype(np.float64)
+        digest = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
+        path = os.path.join(self.folder.name, f"{digest}.npy")
         if not os.path.exists(path):
             np.save(path, array)
         return path
@@ -171,14 +172,10 @@ def buffer_with(memory):
 class Operand:
     """An array as caps and, for each call, as a buffer"""
 
-    def __init__(self, name, array, used, takes_complex=True):
-        self.is_remote = hasattr(array, "base_data")  # of pyopencl
-        self.array, self.used = array if self.is_remote else native(array), used
-        self.dtype, self.shape = np.dtype(self.array.dtype), tuple(self.array.shape)
-        if self.dtype.kind == "c" and takes_complex:
-            self.dtype, self.shape = np.dtype(f"f{self.dtype.itemsize // 2}"), (*self.shape, 2)
-        if self.dtype.str[1:] not in TENSORS:
-            raise TypeError(f"{name}: {self.dtype} is no type of arrays on the device")
+    def __init__(self, name, array, used, types=REAL):
+        self.array, self.used = plain(name, array, types), used
+        self.is_remote = hasattr(array, "base_data")
+        self.dtype, self.shape = numbers_of(self.array.dtype, self.array.shape)
         if 0 in self.shape:
             raise ValueError(f"{name}: shape {self.shape} has no elements")
         self.result = None if self.is_remote else result_under(self.array, used)
@@ -228,10 +225,24 @@ def result_under(array, used):
     return owner.buffer if is_here else None
 
 
-def native(array):
-    array = np.asarray(array)
-    array = array.view(np.uint8) if array.dtype == bool else array
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+def plain(name, array, types=REAL):
+    """Returns an array of one of these types in the byte order of this machine. One of pyopencl stays
+    as it is."""
+    if not hasattr(array, "base_data"):
+        array = without_mask(name, array)
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    if array.dtype.str[1:] not in types:
+        expected = ", ".join(np.dtype(each).name for each in types)
+        raise TypeError(f"{name}: {array.dtype} is not supported, expected one of {expected}")
+    return array
+
+
+def numbers_of(dtype, shape):
+    """Returns the type and shape of an array as the elements have it: complex numbers are a last axis
+    of 2, bool is uint8."""
+    if dtype.kind == "c":
+        return np.dtype(f"f{dtype.itemsize // 2}"), (*shape, 2)
+    return np.dtype("u1") if dtype.kind == "b" else dtype, tuple(shape)
 
 
 def caps_of(dtype, shape, is_on_device):
@@ -242,11 +253,12 @@ def caps_of(dtype, shape, is_on_device):
 
 def number(name, value):
     """Returns a number, a vector or a file's name as GStreamer has them in `arguments`."""
-    value = value.item() if isinstance(value, (np.generic, np.ndarray)) else value
     if isinstance(value, (list, tuple)):
         return Gst.ValueArray([number(name, each).get_value() for each in value])
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+        return str(os.fspath(value))
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = plain(name, value).item()
     if isinstance(value, int) and -2**63 <= value < 2**64:
         kind = GObject.TYPE_UINT64 if value >= 2**63 else GObject.TYPE_INT64
         return GObject.Value(kind, int(value))
@@ -326,10 +338,12 @@ class Engine:
         with self.lock:
             if self.is_closed:
                 return None
-            is_first, is_changed = self.arguments is None, self.arguments != arguments
+            structure = structure_with(arguments)
+            text = structure.to_string()  # lists may change, and 0.0 == -0.0
+            is_first, is_changed = self.arguments is None, self.arguments != text
             if is_changed and (arguments or not is_first):
-                self.element.set_property("arguments", structure_with(arguments))
-            self.arguments = arguments
+                self.element.set_property("arguments", structure)
+            self.arguments = text
             if not self.pads:  # a source makes one buffer each time
                 self.pipeline.set_state(Gst.State.NULL)
             if is_first or not self.pads:
@@ -405,26 +419,34 @@ def call(factory, properties, operands, arguments=None, used=None):
 
 def call_program(properties, values, dtype, shape, is_kernel):
     used = device()
-    operands = {name: Operand(name, value, used, is_kernel) for name, value in values.items()
+    types = {**REAL, **COMPLEX} if is_kernel else REAL
+    operands = {name: Operand(name, value, used, types) for name, value in values.items()
                 if is_array(value)}
     numbers = {name: value for name, value in values.items() if name not in operands}
-    types = [operand.dtype for operand in operands.values()]
-    if dtype is None and types:
-        dtype = types[0] if is_kernel else np.result_type(*types)
-        dtype = dtype if is_kernel or dtype.kind == "f" else used.real
+    if operands and is_kernel:
+        first = next(iter(operands.values()))
+        dtype = (first.dtype if first.array.dtype.kind == "b" else first.array.dtype) \
+            if dtype is None else dtype
+        shape = first.array.shape if shape is None else shape
+    elif operands and dtype is None:
+        dtype = np.result_type(*(operand.dtype for operand in operands.values()))
+        dtype = dtype if dtype.kind == "f" else used.real
     if not operands and (shape is None or dtype is None):
         raise ValueError("without an array, shape and dtype are needed")
     wanted = np.dtype(dtype).newbyteorder("=")
-    if wanted.str[1:] not in TENSORS:
-        raise TypeError(f"dtype: {wanted} is no type of arrays on the device")
-    caps = f"other/tensors,types={TENSORS[wanted.str[1:]]}"
+    if wanted.str[1:] not in types or wanted.kind == "b":
+        raise TypeError(f"dtype: {wanted} is not supported as the type of a result")
+    lengths = () if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    real, lengths = numbers_of(wanted, lengths)
+    caps = f"other/tensors,types={TENSORS[real.str[1:]]}"
     if shape is not None:
-        lengths = (shape,) if isinstance(shape, int) else tuple(shape)
         caps += f",dimensions=(string){':'.join(str(int(n)) for n in reversed(lengths))}"
     properties |= {"output-caps": caps}
     if operands:
-        return call("openclkernelmixer", properties, operands, numbers, used)
-    return call("openclkernelsrc", {**properties, "num-buffers": 1}, operands, numbers, used)
+        found = call("openclkernelmixer", properties, operands, numbers, used)
+    else:
+        found = call("openclkernelsrc", {**properties, "num-buffers": 1}, operands, numbers, used)
+    return found.view(wanted)[..., 0] if wanted.kind == "c" else found
 
 
 # --- the functions ---
@@ -456,7 +478,8 @@ def kernel(source, arguments=None, *, dtype=None, shape=None, name=None, options
     values: by name of the kernel's argument: arrays for pointers, numbers, lists for vectors, names
     of .npy files, a number of elements for a `local` pointer. width, height, shape0 … count are set.
     arguments: a dictionary of more of them.
-    dtype, shape: of the result, if not those of the first array.
+    dtype, shape: of the result, if not those of the first array; complex ones have pointers to
+    float2 or double2.
     global_size, local_size: numbers of work-items, x first, or text as "width/4,height".
     fill_output: byte that the output holds before the kernel runs.
 
@@ -468,26 +491,31 @@ def kernel(source, arguments=None, *, dtype=None, shape=None, name=None, options
         {**(arguments or {}), **values}, dtype, shape, is_kernel=True)
 
 
-def call_filter(factory, array, **properties):
+def call_filter(factory, array, types=REAL, **properties):
     used = device()
     return call(factory, {name.replace("_", "-"): value for name, value in properties.items()},
-                {"x": Operand("x", array, used)}, used=used)
+                {"x": Operand("x", array, used, types)}, used=used)
 
 
 def fft(x, axes=None, inverse=False, half_spectrum=False):
     """Transforms an array along one or two axes (the last).
 
-    x: real or complex, computed in float64 if it is of that precision, else in float32.
+    x: real or complex, computed in float64 if it is of that precision, else in float32. Real for
+    numpy.fft.rfft.
     half_spectrum: numpy.fft.rfft, and with inverse=True irfft, instead of fft and ifft.
 
     Returns complex numbers, or real ones of irfft, of that precision.
     """
-    if not hasattr(x, "base_data"):
-        x = np.asarray(x)
-        x = x if x.dtype.str[1:] in ("f8", "c16") else x.astype(
-            np.complex64 if x.dtype.kind == "c" else np.float32, copy=False)
+    as_real = half_spectrum and not inverse
+    x = plain("x", x, REAL if as_real else {**REAL, **COMPLEX})
+    # The element takes real numbers with a last axis of 2 for complex ones.
+    is_complex = x.dtype.kind == "c" or not as_real and (half_spectrum or x.shape[-1:] == (2,))
+    kind = np.dtype("f8" if x.dtype.str[1:] in ("f8", "c16") else "f4")
+    kind = np.result_type(kind, np.complex64) if is_complex else kind
+    x = x if x.dtype == kind else x.astype(kind)
     axes = (axes,) if isinstance(axes, int) else axes
-    found = call_filter("openclfft", x, axes=axes, inverse=inverse, half_spectrum=half_spectrum)
+    found = call_filter("openclfft", x, COMPLEX if is_complex else REAL, axes=axes,
+                        inverse=inverse, half_spectrum=half_spectrum)
     if inverse and half_spectrum:
         return found
     return found.view(np.result_type(found.dtype, np.complex64))[..., 0]
@@ -497,6 +525,7 @@ def reduce(x, operation="sum", axes=None, keep_dimensions=False, **properties):
     """Reduces an array along axes, all without `axes`.
 
     operation: one of openclreduce: "sum", "mean", "maximum", "argmax" …
+    x: real numbers; reduce x.real and x.imag of complex ones.
     axes: a number or several, as NumPy's `axis`.
     properties: other properties of openclreduce, with _ for -.
 
@@ -511,7 +540,7 @@ def convolve(x, kernel, bias=None, **properties):
     """Convolves an array as openclconvolve does.
 
     x: (height, width), or (height, width, channels), or with layout="nchw" (channels, height,
-    width), each with a batch before it or without.
+    width), each with a batch before it or without; real numbers, integers of up to 16 bits.
     kernel: (height, width) for each channel by itself, in the strict sense as
     scipy.ndimage.convolve, or (filters, channels, height, width) for a layer of a network, which
     is correlated. flip=True or False says otherwise.
@@ -521,5 +550,5 @@ def convolve(x, kernel, bias=None, **properties):
     """
     properties.setdefault("flip", np.ndim(kernel) == 2)
     used = device()
-    return call_filter("openclconvolve", x, kernel=used.file_of(kernel),
-                       bias=None if bias is None else used.file_of(bias), **properties)
+    return call_filter("openclconvolve", x, CONVOLVED, kernel=used.file_of("kernel", kernel),
+                       bias=None if bias is None else used.file_of("bias", bias), **properties)

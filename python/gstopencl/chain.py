@@ -17,7 +17,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
 from .calibration import MISSING, is_missing  # noqa: E402
-from .frames import FRAMERATE, choose, start_gstreamer, view_of  # noqa: E402
+from .frames import FRAMERATE, choose, start_gstreamer, view_of, without_mask  # noqa: E402
 from .memory import buffer_of, bytes_of  # noqa: E402
 from .notices import warn  # noqa: E402
 from .recordings import Recording, RecordingError, open_recording, read_text  # noqa: E402
@@ -301,11 +301,12 @@ def process(recording, chain=DEPTHS, settings=None, **options):
     height, width) of pictures, (volumes, b_scans, lines, depths) of volumes. A result of one frame
     is a view of GStreamer's memory and read-only.
 
-    Raises ChainError, or RecordingError for files, with the reason. Pipelines are kept for the
+    Raises ChainError, or RecordingError for files, with the reason; TypeError for a masked array.
+    Pipelines are kept for the
     next call with the same chain and settings; calls of one chain from several threads take turns.
     """
     if isinstance(recording, (str, os.PathLike)):
         recording = open_recording(recording, **options)
     else:
-        recording = Recording("array", np.asarray(recording))
+        recording = Recording("array", without_mask("recording", recording))
     return chain_for(chain, settings, parser=recording.parser).run(recording)

@@ -27,12 +27,23 @@ TYPES_OF_TENSORS = {name: f"<{kind}" for kind, name in TENSORS.items()}
 starting = threading.Lock()
 
 
+class DeviceError(RuntimeError):
+    """An element or the device that failed; says why."""
+
+
 def start_gstreamer():
     """Initialises GStreamer. It says that it is initialised before it knows its elements, so that
     threads must wait for the first one."""
     with starting:
         if not Gst.is_initialized():
             Gst.init(None)
+
+
+def without_mask(name, array):
+    """Returns an array of NumPy. Raises TypeError for a masked array, as the device has no masks."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name}: a masked array is not supported: use its method filled ()")
+    return np.asarray(array)
 
 
 def oct_caps(name, domain, lines, samples):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Promise: gstopencl.run, kernel, fft, reduce and convolve compute what NumPy computes, for all types
 and shapes, keep one pipeline for each combination, read arrays of empty () and of pyopencl where they
-are, and raise the element's message as an exception. Cells of docs/*.ipynb print what is in them.
+are, and raise the element's message as an exception. The type of an array decides, never its shape. Cells of docs/*.ipynb print what is in them.
 
 Usage: pyarrays.py DOCUMENTS
 
@@ -67,6 +67,9 @@ def check_run():
     close(gstopencl.run("i0", shape=3, dtype="f4"), [0, 1, 2])
     close(gstopencl.run("x * N", x=y, options="-DN=5"), y * 5)
     close(gstopencl.run("shape + x", {"shape": 3}, x=y), y + 3)
+    changed = np.array(4.0)
+    for changed[...] in 4, 5, -0.0, 0.0:
+        close(gstopencl.run("x / k", x=y, k=changed), y / changed if changed else np.copysign(np.inf, changed) + 0 * y)
     huge = np.array([2**63 + 1], "u8")
     assert gstopencl.run("x + k", x=huge, k=2**63 - 9, dtype="u8")[0] == 2**64 - 8
     result = gstopencl.run("x", x=y)
@@ -88,11 +91,17 @@ def check_kernel():
     close(gstopencl.kernel(source, x=bins, shape=7, dtype="u4", fill_output=0), np.bincount(bins))
     source = "kernel void ramp (global float *output, float2 line)\n" \
         "{ output[get_global_id (0)] = line.x + line.y * get_global_id (0); }"
-    close(gstopencl.kernel(source, shape=9, dtype="f4", line=(1, 2)), 1 + 2 * np.arange(9))
+    line = [1, 2]
+    for line[1] in 2, 3:  # the same list
+        close(gstopencl.kernel(source, shape=9, dtype="f4", line=line), 1 + line[1] * np.arange(9))
     source = "kernel void turn (global const float2 *x, global float2 *output)\n" \
         "{ int i = get_global_id (0); output[i] = (float2) (-x[i].y, x[i].x); }"
-    turned = gstopencl.kernel(source, x=values.view("c8"), global_size=500)
-    close(turned.view("c8")[..., 0], values.view("c8") * 1j)
+    z = values.view("c8")
+    close(gstopencl.kernel(source, x=z, global_size=500), z * 1j)
+    close(gstopencl.kernel(source, x=values, shape=500, dtype="c8", global_size=500), z * 1j)
+    source = "kernel void size (global const float2 *x, global float *output)\n" \
+        "{ int i = get_global_id (0); output[i] = length (x[i]); }"
+    close(gstopencl.kernel(source, x=z, dtype="f4"), np.abs(z))
 
 
 STRUCTS = [  # members, the last number, and the record in NumPy, which knows no vectors
@@ -160,8 +169,6 @@ def check_errors():
     refused(error, 'no argument "wrong" values factor', gstopencl.kernel, f"kernel {DOUBLE}",
             values=x, factor=1, wrong=1)
     refused(error, "openclreduce: axes=3", gstopencl.reduce, x, axes=3)
-    refused(TypeError, "x: complex64", gstopencl.run, "x", x=x.astype("c8"))
-    refused(TypeError, "x: object", gstopencl.run, "x", x=np.array([None]))
     refused(TypeError, "k: None", gstopencl.run, "x", x=x, k=None)
     refused(TypeError, "k: 64 bits", gstopencl.run, "x", x=x, k=2**64)
     refused(ValueError, "x: (0, 3)", gstopencl.run, "x", x=np.empty((0, 3)))
@@ -177,6 +184,51 @@ def check_errors():
     close(gstopencl.run("x * k", x=x, k=2), x * 2)
     refused(error, "unknown name 'k'", gstopencl.run, "x * k", x=x)
     close(gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=3), x * 3)
+
+
+# Functions of `calls ()` that take a type
+SUPPORTED = {
+    **dict.fromkeys(("c8", "c16", ">c8"), "kernel fft"),
+    **dict.fromkeys(("i4", ">i8", "u8"), "run kernel fft rfft reduce taps number"),
+    **dict.fromkeys(("?", "u1", ">i2", "f2", ">f4", "f8"), "run kernel fft rfft reduce convolve taps number"),
+    **dict.fromkeys(("O", "U3", "S3", "M8[s]", "m8[s]", "g", "G", "V4", "f4,i4"), "")}
+
+
+def calls(values):
+    x, first = floats(3, 2), values[:1, :1].reshape(())
+    source = "kernel void f (global const void *x, global uchar *output) { output[0] = 0; }"
+    return {"run": lambda: gstopencl.run("x", x=values), "fft": lambda: gstopencl.fft(values, axes=0),
+            "rfft": lambda: gstopencl.fft(values, half_spectrum=True, axes=0),
+            "reduce": lambda: gstopencl.reduce(values), "kernel": lambda: gstopencl.kernel(source, x=values),
+            "convolve": lambda: gstopencl.convolve(values, [[1]]),
+            "taps": lambda: gstopencl.convolve(x, values), "number": lambda: gstopencl.run("x + k", x=x, k=first)}
+
+
+def check_types():
+    numbers = np.arange(6).reshape(3, 2)
+    for name, functions in SUPPORTED.items():
+        for function, call in calls(numbers.astype("u1").astype(name)).items():
+            if function in functions.split():
+                call()
+            else:
+                refused(TypeError, "is not supported", call)
+    masked = np.ma.masked_less(numbers.astype("f4"), 3)
+    for call in *calls(masked).values(), lambda: gstopencl.process(masked):
+        refused(TypeError, "masked", call)
+    refused(TypeError, "bias: complex64", gstopencl.convolve, floats(3, 4), [[1]], bias=np.ones(1, "c8"))
+    refused(TypeError, "dtype: complex64", gstopencl.run, "i0", shape=3, dtype="c8")
+    close(gstopencl.reduce(np.matrix(numbers), axes=0), numbers.sum(0))
+    # A last axis of 2 does not make real numbers complex.
+    real = floats(8, 2)
+    for x in real, real.astype("f8"), real[:, 0], (real * 9).astype("i4"), real[:1], real.view("c8")[:, 0]:
+        close(gstopencl.fft(x), np.fft.fft(x), 1e-5)
+        close(gstopencl.fft(x, 0, inverse=True), np.fft.ifft(x, axis=0), 1e-5)
+        close(gstopencl.fft(x, inverse=True, half_spectrum=True), np.fft.irfft(x), 1e-5)
+        if x.dtype.kind != "c":
+            close(gstopencl.fft(x, half_spectrum=True), np.fft.rfft(x), 1e-5)
+    # float32 does not hold these taps and this bias.
+    x, taps = random.standard_normal((9, 8)), random.standard_normal((1, 1))
+    close(gstopencl.convolve(x, taps, bias=1 / 3), x * taps + 1 / 3, 1e-15)
 
 
 def check_timeout():
@@ -291,8 +343,8 @@ def check_notebooks(folder):
 
 
 faulthandler.dump_traceback_later(900, exit=True)
-for check in check_run, check_kernel, check_filters, check_errors, check_pipelines, check_shared, \
-        check_pyopencl, check_timeout:
+for check in check_run, check_kernel, check_filters, check_errors, check_types, check_pipelines, \
+        check_shared, check_pyopencl, check_timeout:
     print(check.__name__)
     check()
 with tempfile.TemporaryDirectory() as folder:
