@@ -12,7 +12,8 @@ A result is a view of GStreamer's memory and read-only: `copy ()` makes one that
 Each combination of function, shapes and types has a pipeline that is kept for the next call; all
 use one OpenCL context. Calls from several threads run at the same time if their pipelines differ.
 Every function raises DeviceError with the message of the element that failed, such as the line of
-the OpenCL compiler, and TypeError or ValueError for an operand that no element takes.
+the OpenCL compiler, and TypeError or ValueError for an operand that no element takes. In a child
+process that was forked after a call in its parent, each is a DeviceError.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -20,13 +21,14 @@ import atexit
 import ctypes
 import hashlib
 import os
-import tempfile
 import threading
 
 import gi
 import numpy as np
 
-from .frames import TENSORS, DeviceError, start_gstreamer, view_of, without_mask
+from . import frames
+from .frames import (
+    TENSORS, DeviceError, start_gstreamer, temporary_folder, view_of, without_mask)
 
 gi.require_version("GstOpenCL", "1.0")
 from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
@@ -54,7 +56,7 @@ class Device:
 
     def __init__(self, context):
         self.context, self.lock, self.engines = context, threading.Lock(), {}
-        self.folder = tempfile.TemporaryDirectory(prefix="gstopencl-", ignore_cleanup_errors=True)
+        self.folder = temporary_folder(self, "gstopencl-")
         self.opencl = ctypes.CDLL("libOpenCL.so.1")
         self.opencl.clCreateBuffer.restype = ctypes.c_void_p
         self.shares = bool(self.info(HOST_UNIFIED_MEMORY))
@@ -88,7 +90,7 @@ class Device:
         """Returns the name of a .npy file of real numbers, which is the same for the same ones."""
         array = plain(name, array).astype(np.float64)
         digest = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
-        path = os.path.join(self.folder.name, f"{digest}.npy")
+        path = os.path.join(self.folder, f"{digest}.npy")
         if not os.path.exists(path):
             np.save(path, array)
         return path
@@ -112,13 +114,14 @@ class Device:
 
 
 current = []  # the Device in use, once there is one
+frames.kept_in_child.append(current)
 current_lock = threading.Lock()
 
 
 def device():
+    start_gstreamer()
     with current_lock:
         if not current:
-            start_gstreamer()
             current.append(Device(GstOpenCL.Context.new(None)))
         return current[0]
 
@@ -140,7 +143,10 @@ def use(what):
 
 
 def clear():
-    """Releases the context and all pipelines, with the memory that they keep."""
+    """Releases the context and all pipelines, with the memory that they keep. A forked child has
+    none of its own."""
+    if frames.forked:
+        return
     with current_lock:
         old = current.pop() if current else None
     for key in [*old.engines] if old else []:

@@ -4,11 +4,8 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
 import os
-import shutil
-import tempfile
 import threading
 import time
-import weakref
 
 import gi
 import numpy as np
@@ -17,7 +14,8 @@ gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
 from .calibration import MISSING, is_missing  # noqa: E402
-from .frames import FRAMERATE, choose, start_gstreamer, view_of, without_mask  # noqa: E402
+from .frames import (  # noqa: E402
+    FRAMERATE, choose, kept_in_child, start_gstreamer, temporary_folder, view_of, without_mask)
 from .memory import buffer_of, bytes_of  # noqa: E402
 from .notices import warn  # noqa: E402
 from .recordings import Recording, RecordingError, open_recording, read_text  # noqa: E402
@@ -104,9 +102,7 @@ class Chain:
             return
         # The elements read it again at each start. Files beside it would be taken for those that it
         # names, so it has a folder of its own.
-        folder = tempfile.mkdtemp(prefix="settings-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        path = os.path.join(folder, "settings.txt")
+        path = os.path.join(temporary_folder(self, "settings-"), "settings.txt")
         with open(path, "w", encoding="utf-8") as file:
             file.write(settings_text(settings))
         self.set_files(users, path)
@@ -198,6 +194,7 @@ class Chain:
         """Yields a Gst.Sample for each buffer that the chain outputs for the frames from `start`
         to `stop` of a recording. Raises ChainError where the pipeline fails, and TimeoutError
         after `deadline`, a time.monotonic()."""
+        start_gstreamer()
         with self.lock:
             try:
                 self.prepare(recording, start, stop)
@@ -264,11 +261,13 @@ def grown(result, count, frame, expected):
 
 
 chains = {}  # those that process() has used last
+kept_in_child.append(chains)
 chains_lock = threading.Lock()
 
 
 def chain_for(elements, settings=None, device=None, parser=None):
     """Returns a Chain that process() keeps. A settings file counts by its content."""
+    start_gstreamer()  # raises in a forked child
     said = settings_text(settings)
     if settings and not is_text(settings):
         try:
@@ -301,8 +300,8 @@ def process(recording, chain=DEPTHS, settings=None, **options):
     height, width) of pictures, (volumes, b_scans, lines, depths) of volumes. A result of one frame
     is a view of GStreamer's memory and read-only.
 
-    Raises ChainError, or RecordingError for files, with the reason; TypeError for a masked array.
-    Pipelines are kept for the
+    Raises ChainError, or RecordingError for files, with the reason; TypeError for a masked array;
+    DeviceError in a child process that was forked after a call in its parent. Pipelines are kept for the
     next call with the same chain and settings; calls of one chain from several threads take turns.
     """
     if isinstance(recording, (str, os.PathLike)):

@@ -81,6 +81,7 @@ class Source:
         """Yields an array to be filled, which is pushed at the end of the `with` block. Waits until
         there is room for it. After `timeout` seconds, yields None and counts the frame as lost. An
         exception in the block drops the frame."""
+        start_gstreamer()  # raises in a forked child
         if not self.taken.acquire(timeout=timeout):
             self.lost, self.number, self.breaks = self.lost + 1, self.number + 1, True
             yield None

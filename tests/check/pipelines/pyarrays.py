@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Promise: gstopencl.run, kernel, fft, reduce and convolve compute what NumPy computes, for all types
 and shapes, keep one pipeline for each combination, read arrays of empty () and of pyopencl where they
-are, and raise the element's message as an exception. The type of an array decides, never its shape. Cells of docs/*.ipynb print what is in them.
+are, and raise the element's message as an exception. The type of an array decides, never its shape. A
+forked child gets an error. Cells of docs/*.ipynb print what is in them.
 
 Usage: pyarrays.py DOCUMENTS
 
@@ -13,6 +14,7 @@ import io
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,11 +24,17 @@ import numpy as np
 
 import gstopencl
 from gstopencl import arrays
+from gstopencl.arrays import Gst
+from gstopencl.recordings import Recording
 
 random = np.random.default_rng(52)
 TYPES = "u1", "i4", "u8", "f2", "f8"
 DOUBLE = "void twice (global const float *values, global float *output, int factor)\n{\n" \
     "  output[get_global_id (0)] = values[get_global_id (0)] * factor;\n}\n"
+
+
+def limit_time():
+    faulthandler.dump_traceback_later(900, exit=True)
 
 
 def close(found, wanted, tolerance=1e-6):
@@ -231,6 +239,42 @@ def check_types():
     close(gstopencl.convolve(x, taps, bias=1 / 3), x * taps + 1 / 3, 1e-15)
 
 
+def check_fork():
+    """In a forked child each use is an error. Its end leaves the parent's files and pipelines."""
+    x, taps = floats(3, 64), floats(1, 3)
+    source = gstopencl.Source(Gst.ElementFactory.make("appsrc"), x.shape, "f4")
+    chain = gstopencl.Chain("openclkernel expression=x")
+    wanted, result = gstopencl.convolve(x, taps), [gstopencl.run("x + 1", x=x)]
+    gstopencl.process(x, "openclkernel expression=x")
+    *_, engine = arrays.device().engines.values()
+
+    def push():
+        """Pushes a frame into a pipeline of the parent, as an application in C may do."""
+        engine.pads[0].push(arrays.buffer_of(x))
+        engine.check_messages(Gst.MessageType.ERROR)
+
+    uses = (push, lambda: gstopencl.run("x + 1", x=x), lambda: gstopencl.run("x + 3", x=x),
+            lambda: gstopencl.use("auto"), lambda: gstopencl.fft(x), lambda: gstopencl.reduce(x),
+            lambda: gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=2),
+            lambda: gstopencl.convolve(x, taps), lambda: chain.run(Recording("x", x)),
+            lambda: gstopencl.process(x, "openclkernel expression=x"), lambda: source.push(x))
+    faulthandler.cancel_dump_traceback_later()  # has a thread, for which the child would wait at its end
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        for use in uses:
+            refused(gstopencl.DeviceError, "start processes with spawn", use)
+        result.clear()  # releases memory of the parent's device
+        gstopencl.clear()
+        sys.exit(7)  # with everything that Python does at its end
+    limit_time()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == 7, status
+    os.stat(arrays.device().folder)
+    close(gstopencl.convolve(x, taps), wanted)
+    close(result[0], x + 1)
+
+
 def check_timeout():
     """A kernel that does not end is the error of GST_OPENCL_TIMEOUT, of arrays and of recordings."""
     loop = "kernel void f (global const float *x, global float *output)\n" \
@@ -342,9 +386,9 @@ def check_notebooks(folder):
             assert printed.getvalue() == wanted, f"{path}, cell {number}: {printed.getvalue()}"
 
 
-faulthandler.dump_traceback_later(900, exit=True)
+limit_time()
 for check in check_run, check_kernel, check_filters, check_errors, check_types, check_pipelines, \
-        check_shared, check_pyopencl, check_timeout:
+        check_shared, check_pyopencl, check_fork, check_timeout:
     print(check.__name__)
     check()
 with tempfile.TemporaryDirectory() as folder:
