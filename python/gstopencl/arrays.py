@@ -28,7 +28,7 @@ import numpy as np
 
 from . import frames
 from .frames import (
-    TENSORS, DeviceError, start_gstreamer, temporary_folder, view_of, without_mask)
+    TENSORS, DeviceError, start_gstreamer, temporary_folder, tensors_caps, view_of, without_mask)
 
 gi.require_version("GstOpenCL", "1.0")
 from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
@@ -41,7 +41,7 @@ PAGE = 4096
 POLL = 100 * Gst.MSECOND
 HOST_UNIFIED_MEMORY, MEM_BASE_ADDR_ALIGN, DOUBLE_FP_CONFIG = 0x1035, 0x1019, 0x1032
 READ_ONLY_USE_HOST_PTR = 1 << 2 | 1 << 3
-FEATURE = "memory:OpenCLMemory"
+FEATURE = "(memory:OpenCLMemory)"
 # Types of operands; complex numbers are pairs on the device
 REAL = {"b1": "uint8", **TENSORS}
 COMPLEX = {"c8": "float32", "c16": "float64"}
@@ -190,7 +190,7 @@ class Operand:
         if self.is_remote and self.array.context.int_ptr != used.context.get_handle():
             raise ValueError(f"{name}: the array belongs to another OpenCL context: call "
                              "gstopencl.use (array.context) before")
-        self.caps = caps_of(self.dtype, self.shape, self.is_on_device)
+        self.caps = tensors_caps(self.dtype.str[1:], self.shape, 0, FEATURE * self.is_on_device)
 
     def buffer(self):
         if self.result or self.is_remote:
@@ -249,12 +249,6 @@ def numbers_of(dtype, shape):
     if dtype.kind == "c":
         return np.dtype(f"f{dtype.itemsize // 2}"), (*shape, 2)
     return np.dtype("u1") if dtype.kind == "b" else dtype, tuple(shape)
-
-
-def caps_of(dtype, shape, is_on_device):
-    dimensions = ":".join(map(str, reversed(shape)))
-    return f"other/tensors{f'({FEATURE})' if is_on_device else ''},format=static,num_tensors=1," \
-           f"types={TENSORS[dtype.str[1:]]},dimensions=(string){dimensions},framerate=0/1"
 
 
 def number(name, value):
@@ -431,8 +425,8 @@ def call_program(properties, values, dtype, shape, is_kernel):
     numbers = {name: value for name, value in values.items() if name not in operands}
     if operands and is_kernel:
         first = next(iter(operands.values()))
-        dtype = (first.dtype if first.array.dtype.kind == "b" else first.array.dtype) \
-            if dtype is None else dtype
+        if dtype is None:
+            dtype = first.array.dtype if first.array.dtype.kind == "c" else first.dtype
         shape = first.array.shape if shape is None else shape
     elif operands and dtype is None:
         dtype = np.result_type(*(operand.dtype for operand in operands.values()))
@@ -516,8 +510,8 @@ def fft(x, axes=None, inverse=False, half_spectrum=False):
     x = plain("x", x, REAL if as_real else {**REAL, **COMPLEX})
     # The element takes real numbers with a last axis of 2 for complex ones.
     is_complex = x.dtype.kind == "c" or not as_real and (half_spectrum or x.shape[-1:] == (2,))
-    kind = np.dtype("f8" if x.dtype.str[1:] in ("f8", "c16") else "f4")
-    kind = np.result_type(kind, np.complex64) if is_complex else kind
+    is_double = x.dtype.str[1:] in ("f8", "c16")
+    kind = np.dtype(("f4", "f8", "c8", "c16")[2 * is_complex + is_double])
     x = x if x.dtype == kind else x.astype(kind)
     axes = (axes,) if isinstance(axes, int) else axes
     found = call_filter("openclfft", x, COMPLEX if is_complex else REAL, axes=axes,

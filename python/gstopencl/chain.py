@@ -176,14 +176,6 @@ class Chain:
                 raise ChainError(text) from self.failure
             warn(text)
 
-    def check_frame(self, recording, sample):
-        """Raises the error of the element that failed to compute a frame."""
-        try:
-            bytes_of(sample.get_buffer())
-        except RuntimeError as error:
-            self.check_messages(recording)
-            raise ChainError(f"{recording}: {error}") from None
-
     def check_calibration(self, recording):
         """Warns where samples are resampled as if they were even in wavenumber."""
         if any(map(is_missing, self.resamplers())):
@@ -211,7 +203,11 @@ class Chain:
                 raise TimeoutError(f"{recording}: not processed within the timeout")
             sample = self.sink.emit("try-pull-sample", POLL)
             if sample:
-                self.check_frame(recording, sample)
+                try:
+                    bytes_of(sample.get_buffer())
+                except RuntimeError as error:
+                    self.check_messages(recording)  # of the element that did not compute it
+                    raise ChainError(f"{recording}: {error}") from None
                 yield sample
                 continue
             self.check_messages(recording)

@@ -81,10 +81,10 @@ def oct_caps(name, domain, lines, samples):
            f"framerate={FRAMERATE}/1"
 
 
-def tensors_caps(kind, shape):
+def tensors_caps(kind, shape, framerate=FRAMERATE, feature=""):
     dimensions = ":".join(str(length) for length in reversed(shape))
-    return f"other/tensors,format=static,num_tensors=1,types={TENSORS[kind]}," \
-           f"dimensions=(string){dimensions},framerate={FRAMERATE}/1"
+    return f"other/tensors{feature},format=static,num_tensors=1,types={TENSORS[kind]}," \
+           f"dimensions=(string){dimensions},framerate={framerate}/1"
 
 
 def choices(dtype, lines, samples):
