@@ -436,6 +436,8 @@ def call_program(properties, values, dtype, shape, is_kernel):
     wanted = np.dtype(dtype).newbyteorder("=")
     if wanted.str[1:] not in types or wanted.kind == "b":
         raise TypeError(f"dtype: {wanted} is not supported as the type of a result")
+    if wanted.kind == "c" and properties["global-size"] is None:
+        raise ValueError("global_size: a complex result needs the number of work-items")
     lengths = () if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
     real, lengths = numbers_of(wanted, lengths)
     caps = f"other/tensors,types={TENSORS[real.str[1:]]}"
@@ -478,8 +480,8 @@ def kernel(source, arguments=None, *, dtype=None, shape=None, name=None, options
     values: by name of the kernel's argument: arrays for pointers, numbers, lists for vectors, names
     of .npy files, a number of elements for a `local` pointer. width, height, shape0 … count are set.
     arguments: a dictionary of more of them.
-    dtype, shape: of the result, if not those of the first array; complex ones have pointers to
-    float2 or double2.
+    dtype, shape: of the result, if not those of the first array. A complex one is a pointer to float2
+    or double2 and needs global_size; lengths such as width count its pairs as an axis.
     global_size, local_size: numbers of work-items, x first, or text as "width/4,height".
     fill_output: byte that the output holds before the kernel runs.
 

@@ -207,7 +207,8 @@ def calls(values):
     source = "kernel void f (global const void *x, global uchar *output) { output[0] = 0; }"
     return {"run": lambda: gstopencl.run("x", x=values), "fft": lambda: gstopencl.fft(values, axes=0),
             "rfft": lambda: gstopencl.fft(values, half_spectrum=True, axes=0),
-            "reduce": lambda: gstopencl.reduce(values), "kernel": lambda: gstopencl.kernel(source, x=values),
+            "reduce": lambda: gstopencl.reduce(values), "kernel": lambda: gstopencl.kernel(
+                source, x=values, global_size=1),
             "convolve": lambda: gstopencl.convolve(values, [[1]]),
             "taps": lambda: gstopencl.convolve(x, values), "number": lambda: gstopencl.run("x + k", x=x, k=first)}
 
@@ -224,6 +225,7 @@ def check_types():
     for call in *calls(masked).values(), lambda: gstopencl.process(masked):
         refused(TypeError, "masked", call)
     refused(TypeError, "bias: complex64", gstopencl.convolve, floats(3, 4), [[1]], bias=np.ones(1, "c8"))
+    refused(ValueError, "global_size complex", gstopencl.kernel, f"kernel {DOUBLE}", values=np.ones(3, "c8"))
     refused(TypeError, "dtype: complex64", gstopencl.run, "i0", shape=3, dtype="c8")
     close(gstopencl.reduce(np.matrix(numbers), axes=0), numbers.sum(0))
     # A last axis of 2 does not make real numbers complex.
