@@ -159,6 +159,10 @@ struct ChildResult {
 ChildResult run_child (const std::vector<std::string> &arguments,
     const std::string &input, const ChildLimits &limits);
 
+/* Returns true in a process that was forked after the first call. It has none of the threads of
+ * its parent's libraries. */
+bool is_forked_child ();
+
 /* Gives other processes priority over this one. */
 void lower_priority ();
 

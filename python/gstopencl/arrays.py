@@ -4,14 +4,16 @@
     lengths = gstopencl.run ("sqrt (x*x + y*y)", x=x, y=y)
 
 An operand is a NumPy array, or a pyopencl.array.Array of the context of `use ()`, which is not
-copied. Its type is bool, or an integer or floating-point number of 8 to 64 bits. Where the device
-works in the host's memory, arrays of `empty ()` and results are not copied either. A result is a
-view of GStreamer's memory and read-only: `copy ()` makes one that can be written.
+copied. Its type is bool, or an integer or floating-point number of 8 to 64 bits; complex where a
+function says so. numpy.matrix is an array of two axes. Masked arrays and other types are a TypeError.
+Where the device works in the host's memory, arrays of `empty ()` and results are not copied either.
+A result is a view of GStreamer's memory and read-only: `copy ()` makes one that can be written.
 
 Each combination of function, shapes and types has a pipeline that is kept for the next call; all
 use one OpenCL context. Calls from several threads run at the same time if their pipelines differ.
 Every function raises DeviceError with the message of the element that failed, such as the line of
-the OpenCL compiler, and TypeError or ValueError for an operand that no element takes.
+the OpenCL compiler, and TypeError or ValueError for an operand that no element takes. In a child
+process that was forked after a call in its parent, each is a DeviceError.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -19,13 +21,14 @@ import atexit
 import ctypes
 import hashlib
 import os
-import tempfile
 import threading
 
 import gi
 import numpy as np
 
-from .frames import TENSORS, start_gstreamer, view_of
+from . import frames
+from .frames import (
+    TENSORS, DeviceError, start_gstreamer, temporary_folder, tensors_caps, view_of, without_mask)
 
 gi.require_version("GstOpenCL", "1.0")
 from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
@@ -38,11 +41,11 @@ PAGE = 4096
 POLL = 100 * Gst.MSECOND
 HOST_UNIFIED_MEMORY, MEM_BASE_ADDR_ALIGN, DOUBLE_FP_CONFIG = 0x1035, 0x1019, 0x1032
 READ_ONLY_USE_HOST_PTR = 1 << 2 | 1 << 3
-FEATURE = "memory:OpenCLMemory"
-
-
-class DeviceError(RuntimeError):
-    """An element or the device that failed; says why."""
+FEATURE = "(memory:OpenCLMemory)"
+# Types of operands; complex numbers are pairs on the device
+REAL = {"b1": "uint8", **TENSORS}
+COMPLEX = {"c8": "float32", "c16": "float64"}
+CONVOLVED = {kind: name for kind, name in REAL.items() if kind[1] in "12" or kind[0] == "f"}
 
 
 # --- the context ---
@@ -53,7 +56,7 @@ class Device:
 
     def __init__(self, context):
         self.context, self.lock, self.engines = context, threading.Lock(), {}
-        self.folder = tempfile.TemporaryDirectory(prefix="gstopencl-", ignore_cleanup_errors=True)
+        self.folder = temporary_folder(self, "gstopencl-")
         self.opencl = ctypes.CDLL("libOpenCL.so.1")
         self.opencl.clCreateBuffer.restype = ctypes.c_void_p
         self.shares = bool(self.info(HOST_UNIFIED_MEMORY))
@@ -83,11 +86,11 @@ class Device:
         self.opencl.clReleaseMemObject(ctypes.c_void_p(handle))
         return buffer_with(memory)
 
-    def file_of(self, array):
-        """Returns the name of a .npy file of an array, which is the same for the same array."""
-        array = np.ascontiguousarray(array, np.float32)
-        name = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
-        path = os.path.join(self.folder.name, f"{name}.npy")
+    def file_of(self, name, array):
+        """Returns the name of a .npy file of real numbers, which is the same for the same ones."""
+        array = plain(name, array).astype(np.float64)
+        digest = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
+        path = os.path.join(self.folder, f"{digest}.npy")
         if not os.path.exists(path):
             np.save(path, array)
         return path
@@ -111,13 +114,14 @@ class Device:
 
 
 current = []  # the Device in use, once there is one
+frames.kept_in_child.append(current)
 current_lock = threading.Lock()
 
 
 def device():
+    start_gstreamer()
     with current_lock:
         if not current:
-            start_gstreamer()
             current.append(Device(GstOpenCL.Context.new(None)))
         return current[0]
 
@@ -139,7 +143,10 @@ def use(what):
 
 
 def clear():
-    """Releases the context and all pipelines, with the memory that they keep."""
+    """Releases the context and all pipelines, with the memory that they keep. A forked child has
+    none of its own."""
+    if frames.forked:
+        return
     with current_lock:
         old = current.pop() if current else None
     for key in [*old.engines] if old else []:
@@ -171,14 +178,10 @@ def buffer_with(memory):
 class Operand:
     """An array as caps and, for each call, as a buffer"""
 
-    def __init__(self, name, array, used, takes_complex=True):
-        self.is_remote = hasattr(array, "base_data")  # of pyopencl
-        self.array, self.used = array if self.is_remote else native(array), used
-        self.dtype, self.shape = np.dtype(self.array.dtype), tuple(self.array.shape)
-        if self.dtype.kind == "c" and takes_complex:
-            self.dtype, self.shape = np.dtype(f"f{self.dtype.itemsize // 2}"), (*self.shape, 2)
-        if self.dtype.str[1:] not in TENSORS:
-            raise TypeError(f"{name}: {self.dtype} is no type of arrays on the device")
+    def __init__(self, name, array, used, types=REAL):
+        self.array, self.used = plain(name, array, types), used
+        self.is_remote = hasattr(array, "base_data")
+        self.dtype, self.shape = numbers_of(self.array.dtype, self.array.shape)
         if 0 in self.shape:
             raise ValueError(f"{name}: shape {self.shape} has no elements")
         self.result = None if self.is_remote else result_under(self.array, used)
@@ -187,7 +190,7 @@ class Operand:
         if self.is_remote and self.array.context.int_ptr != used.context.get_handle():
             raise ValueError(f"{name}: the array belongs to another OpenCL context: call "
                              "gstopencl.use (array.context) before")
-        self.caps = caps_of(self.dtype, self.shape, self.is_on_device)
+        self.caps = tensors_caps(self.dtype.str[1:], self.shape, 0, FEATURE * self.is_on_device)
 
     def buffer(self):
         if self.result or self.is_remote:
@@ -228,25 +231,34 @@ def result_under(array, used):
     return owner.buffer if is_here else None
 
 
-def native(array):
-    array = np.asarray(array)
-    array = array.view(np.uint8) if array.dtype == bool else array
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+def plain(name, array, types=REAL):
+    """Returns an array of one of these types in the byte order of this machine. One of pyopencl stays
+    as it is."""
+    if not hasattr(array, "base_data"):
+        array = without_mask(name, array)
+        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    if array.dtype.str[1:] not in types:
+        expected = ", ".join(np.dtype(each).name for each in types)
+        raise TypeError(f"{name}: {array.dtype} is not supported, expected one of {expected}")
+    return array
 
 
-def caps_of(dtype, shape, is_on_device):
-    dimensions = ":".join(map(str, reversed(shape)))
-    return f"other/tensors{f'({FEATURE})' if is_on_device else ''},format=static,num_tensors=1," \
-           f"types={TENSORS[dtype.str[1:]]},dimensions=(string){dimensions},framerate=0/1"
+def numbers_of(dtype, shape):
+    """Returns the type and shape of an array as the elements have it: complex numbers are a last axis
+    of 2, bool is uint8."""
+    if dtype.kind == "c":
+        return np.dtype(f"f{dtype.itemsize // 2}"), (*shape, 2)
+    return np.dtype("u1") if dtype.kind == "b" else dtype, tuple(shape)
 
 
 def number(name, value):
     """Returns a number, a vector or a file's name as GStreamer has them in `arguments`."""
-    value = value.item() if isinstance(value, (np.generic, np.ndarray)) else value
     if isinstance(value, (list, tuple)):
         return Gst.ValueArray([number(name, each).get_value() for each in value])
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+        return str(os.fspath(value))
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = plain(name, value).item()
     if isinstance(value, int) and -2**63 <= value < 2**64:
         kind = GObject.TYPE_UINT64 if value >= 2**63 else GObject.TYPE_INT64
         return GObject.Value(kind, int(value))
@@ -326,10 +338,12 @@ class Engine:
         with self.lock:
             if self.is_closed:
                 return None
-            is_first, is_changed = self.arguments is None, self.arguments != arguments
+            structure = structure_with(arguments)
+            text = structure.to_string()  # lists may change, and 0.0 == -0.0
+            is_first, is_changed = self.arguments is None, self.arguments != text
             if is_changed and (arguments or not is_first):
-                self.element.set_property("arguments", structure_with(arguments))
-            self.arguments = arguments
+                self.element.set_property("arguments", structure)
+            self.arguments = text
             if not self.pads:  # a source makes one buffer each time
                 self.pipeline.set_state(Gst.State.NULL)
             if is_first or not self.pads:
@@ -338,8 +352,13 @@ class Engine:
             self.kept = [operand.array for operand in operands.values() if operand.is_wrapped]
             flows = [pad.push(operand.buffer()) for pad, operand in
                      zip(self.pads, operands.values())]
-            return view_of(self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
-                                       is_changed and not is_first))
+            sample = self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
+                                 is_changed and not is_first)
+            try:
+                return view_of(sample)
+            except RuntimeError as error:
+                self.check_messages(Gst.MessageType.ERROR)
+                raise DeviceError(f"{self.element.get_factory().get_name()}: {error}") from None
 
     def pulled(self, failed, is_changed):
         """Returns the next sample. New arguments that do not fit are a warning, after which the
@@ -347,16 +366,19 @@ class Engine:
         warning = Gst.MessageType.WARNING if is_changed else Gst.MessageType.UNKNOWN
         while True:
             sample = None if failed else self.sink.emit("try-pull-sample", POLL)
-            message = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR | warning)
-            if message:
-                is_error = message.type == Gst.MessageType.ERROR
-                reason, _ = message.parse_error() if is_error else message.parse_warning()
-                raise DeviceError(f"{message.src.get_factory().get_name()}: {reason.message}")
+            self.check_messages(Gst.MessageType.ERROR | warning)
             if sample:
                 return sample
             if failed:
                 raise DeviceError(f"{self.element.get_factory().get_name()} does not take these "
                                   f"operands: {failed[0].value_nick}")
+
+    def check_messages(self, types):
+        message = self.pipeline.get_bus().pop_filtered(types)
+        if message:
+            is_error = message.type == Gst.MessageType.ERROR
+            reason, _ = message.parse_error() if is_error else message.parse_warning()
+            raise DeviceError(f"{message.src.get_factory().get_name()}: {reason.message}")
 
     def close(self):
         """Waits for a call of another thread."""
@@ -397,26 +419,36 @@ def call(factory, properties, operands, arguments=None, used=None):
 
 def call_program(properties, values, dtype, shape, is_kernel):
     used = device()
-    operands = {name: Operand(name, value, used, is_kernel) for name, value in values.items()
+    types = {**REAL, **COMPLEX} if is_kernel else REAL
+    operands = {name: Operand(name, value, used, types) for name, value in values.items()
                 if is_array(value)}
     numbers = {name: value for name, value in values.items() if name not in operands}
-    types = [operand.dtype for operand in operands.values()]
-    if dtype is None and types:
-        dtype = types[0] if is_kernel else np.result_type(*types)
-        dtype = dtype if is_kernel or dtype.kind == "f" else used.real
+    if operands and is_kernel:
+        first = next(iter(operands.values()))
+        if dtype is None:
+            dtype = first.array.dtype if first.array.dtype.kind == "c" else first.dtype
+        shape = first.array.shape if shape is None else shape
+    elif operands and dtype is None:
+        dtype = np.result_type(*(operand.dtype for operand in operands.values()))
+        dtype = dtype if dtype.kind == "f" else used.real
     if not operands and (shape is None or dtype is None):
         raise ValueError("without an array, shape and dtype are needed")
     wanted = np.dtype(dtype).newbyteorder("=")
-    if wanted.str[1:] not in TENSORS:
-        raise TypeError(f"dtype: {wanted} is no type of arrays on the device")
-    caps = f"other/tensors,types={TENSORS[wanted.str[1:]]}"
+    if wanted.str[1:] not in types or wanted.kind == "b":
+        raise TypeError(f"dtype: {wanted} is not supported as the type of a result")
+    if wanted.kind == "c" and properties["global-size"] is None:
+        raise ValueError("global_size: a complex result needs the number of work-items")
+    lengths = () if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+    real, lengths = numbers_of(wanted, lengths)
+    caps = f"other/tensors,types={TENSORS[real.str[1:]]}"
     if shape is not None:
-        lengths = (shape,) if isinstance(shape, int) else tuple(shape)
         caps += f",dimensions=(string){':'.join(str(int(n)) for n in reversed(lengths))}"
     properties |= {"output-caps": caps}
     if operands:
-        return call("openclkernelmixer", properties, operands, numbers, used)
-    return call("openclkernelsrc", {**properties, "num-buffers": 1}, operands, numbers, used)
+        found = call("openclkernelmixer", properties, operands, numbers, used)
+    else:
+        found = call("openclkernelsrc", {**properties, "num-buffers": 1}, operands, numbers, used)
+    return found.view(wanted)[..., 0] if wanted.kind == "c" else found
 
 
 # --- the functions ---
@@ -448,7 +480,8 @@ def kernel(source, arguments=None, *, dtype=None, shape=None, name=None, options
     values: by name of the kernel's argument: arrays for pointers, numbers, lists for vectors, names
     of .npy files, a number of elements for a `local` pointer. width, height, shape0 … count are set.
     arguments: a dictionary of more of them.
-    dtype, shape: of the result, if not those of the first array.
+    dtype, shape: of the result, if not those of the first array. A complex one is a pointer to float2
+    or double2 and needs global_size; lengths such as width count its pairs as an axis.
     global_size, local_size: numbers of work-items, x first, or text as "width/4,height".
     fill_output: byte that the output holds before the kernel runs.
 
@@ -460,26 +493,31 @@ def kernel(source, arguments=None, *, dtype=None, shape=None, name=None, options
         {**(arguments or {}), **values}, dtype, shape, is_kernel=True)
 
 
-def call_filter(factory, array, **properties):
+def call_filter(factory, array, types=REAL, **properties):
     used = device()
     return call(factory, {name.replace("_", "-"): value for name, value in properties.items()},
-                {"x": Operand("x", array, used)}, used=used)
+                {"x": Operand("x", array, used, types)}, used=used)
 
 
 def fft(x, axes=None, inverse=False, half_spectrum=False):
     """Transforms an array along one or two axes (the last).
 
-    x: real or complex, computed in float64 if it is of that precision, else in float32.
+    x: real or complex, computed in float64 if it is of that precision, else in float32. Real for
+    numpy.fft.rfft.
     half_spectrum: numpy.fft.rfft, and with inverse=True irfft, instead of fft and ifft.
 
     Returns complex numbers, or real ones of irfft, of that precision.
     """
-    if not hasattr(x, "base_data"):
-        x = np.asarray(x)
-        x = x if x.dtype.str[1:] in ("f8", "c16") else x.astype(
-            np.complex64 if x.dtype.kind == "c" else np.float32, copy=False)
+    as_real = half_spectrum and not inverse
+    x = plain("x", x, REAL if as_real else {**REAL, **COMPLEX})
+    # The element takes real numbers with a last axis of 2 for complex ones.
+    is_complex = x.dtype.kind == "c" or not as_real and (half_spectrum or x.shape[-1:] == (2,))
+    is_double = x.dtype.str[1:] in ("f8", "c16")
+    kind = np.dtype(("f4", "f8", "c8", "c16")[2 * is_complex + is_double])
+    x = x if x.dtype == kind else x.astype(kind)
     axes = (axes,) if isinstance(axes, int) else axes
-    found = call_filter("openclfft", x, axes=axes, inverse=inverse, half_spectrum=half_spectrum)
+    found = call_filter("openclfft", x, COMPLEX if is_complex else REAL, axes=axes,
+                        inverse=inverse, half_spectrum=half_spectrum)
     if inverse and half_spectrum:
         return found
     return found.view(np.result_type(found.dtype, np.complex64))[..., 0]
@@ -489,6 +527,7 @@ def reduce(x, operation="sum", axes=None, keep_dimensions=False, **properties):
     """Reduces an array along axes, all without `axes`.
 
     operation: one of openclreduce: "sum", "mean", "maximum", "argmax" …
+    x: real numbers; reduce x.real and x.imag of complex ones.
     axes: a number or several, as NumPy's `axis`.
     properties: other properties of openclreduce, with _ for -.
 
@@ -503,7 +542,7 @@ def convolve(x, kernel, bias=None, **properties):
     """Convolves an array as openclconvolve does.
 
     x: (height, width), or (height, width, channels), or with layout="nchw" (channels, height,
-    width), each with a batch before it or without.
+    width), each with a batch before it or without; real numbers, integers of up to 16 bits.
     kernel: (height, width) for each channel by itself, in the strict sense as
     scipy.ndimage.convolve, or (filters, channels, height, width) for a layer of a network, which
     is correlated. flip=True or False says otherwise.
@@ -513,5 +552,5 @@ def convolve(x, kernel, bias=None, **properties):
     """
     properties.setdefault("flip", np.ndim(kernel) == 2)
     used = device()
-    return call_filter("openclconvolve", x, kernel=used.file_of(kernel),
-                       bias=None if bias is None else used.file_of(bias), **properties)
+    return call_filter("openclconvolve", x, CONVOLVED, kernel=used.file_of("kernel", kernel),
+                       bias=None if bias is None else used.file_of("bias", bias), **properties)

@@ -4,11 +4,8 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
 import os
-import shutil
-import tempfile
 import threading
 import time
-import weakref
 
 import gi
 import numpy as np
@@ -17,8 +14,9 @@ gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
 from .calibration import MISSING, is_missing  # noqa: E402
-from .frames import FRAMERATE, choose, start_gstreamer, view_of  # noqa: E402
-from .memory import buffer_of  # noqa: E402
+from .frames import (  # noqa: E402
+    FRAMERATE, choose, kept_in_child, start_gstreamer, temporary_folder, view_of, without_mask)
+from .memory import buffer_of, bytes_of  # noqa: E402
 from .notices import warn  # noqa: E402
 from .recordings import Recording, RecordingError, open_recording, read_text  # noqa: E402
 from .settingslines import line_of  # noqa: E402
@@ -104,9 +102,7 @@ class Chain:
             return
         # The elements read it again at each start. Files beside it would be taken for those that it
         # names, so it has a folder of its own.
-        folder = tempfile.mkdtemp(prefix="settings-")
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        path = os.path.join(folder, "settings.txt")
+        path = os.path.join(temporary_folder(self, "settings-"), "settings.txt")
         with open(path, "w", encoding="utf-8") as file:
             file.write(settings_text(settings))
         self.set_files(users, path)
@@ -190,6 +186,7 @@ class Chain:
         """Yields a Gst.Sample for each buffer that the chain outputs for the frames from `start`
         to `stop` of a recording. Raises ChainError where the pipeline fails, and TimeoutError
         after `deadline`, a time.monotonic()."""
+        start_gstreamer()
         with self.lock:
             try:
                 self.prepare(recording, start, stop)
@@ -206,6 +203,11 @@ class Chain:
                 raise TimeoutError(f"{recording}: not processed within the timeout")
             sample = self.sink.emit("try-pull-sample", POLL)
             if sample:
+                try:
+                    bytes_of(sample.get_buffer())
+                except RuntimeError as error:
+                    self.check_messages(recording)  # of the element that did not compute it
+                    raise ChainError(f"{recording}: {error}") from None
                 yield sample
                 continue
             self.check_messages(recording)
@@ -255,11 +257,13 @@ def grown(result, count, frame, expected):
 
 
 chains = {}  # those that process() has used last
+kept_in_child.append(chains)
 chains_lock = threading.Lock()
 
 
 def chain_for(elements, settings=None, device=None, parser=None):
     """Returns a Chain that process() keeps. A settings file counts by its content."""
+    start_gstreamer()  # raises in a forked child
     said = settings_text(settings)
     if settings and not is_text(settings):
         try:
@@ -292,11 +296,12 @@ def process(recording, chain=DEPTHS, settings=None, **options):
     height, width) of pictures, (volumes, b_scans, lines, depths) of volumes. A result of one frame
     is a view of GStreamer's memory and read-only.
 
-    Raises ChainError, or RecordingError for files, with the reason. Pipelines are kept for the
+    Raises ChainError, or RecordingError for files, with the reason; TypeError for a masked array;
+    DeviceError in a child process that was forked after a call in its parent. Pipelines are kept for the
     next call with the same chain and settings; calls of one chain from several threads take turns.
     """
     if isinstance(recording, (str, os.PathLike)):
         recording = open_recording(recording, **options)
     else:
-        recording = Recording("array", np.asarray(recording))
+        recording = Recording("array", without_mask("recording", recording))
     return chain_for(chain, settings, parser=recording.parser).run(recording)

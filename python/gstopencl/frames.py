@@ -2,7 +2,12 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import ctypes
+import os
+import shutil
+import tempfile
 import threading
+import weakref
 
 import gi
 import numpy as np
@@ -25,14 +30,50 @@ TYPES_OF_TENSORS = {name: f"<{kind}" for kind, name in TENSORS.items()}
 
 
 starting = threading.Lock()
+in_use = forked = False
+kept_in_child = []  # containers of pipelines, which a forked child cannot end
+
+
+class DeviceError(RuntimeError):
+    """An element or the device that failed; says why."""
 
 
 def start_gstreamer():
     """Initialises GStreamer. It says that it is initialised before it knows its elements, so that
-    threads must wait for the first one."""
+    threads must wait for the first one. Raises DeviceError in a forked child."""
+    global in_use
+    if forked:
+        raise DeviceError("this process was forked from one that has used gstopencl, whose threads "
+                          "do not exist here: start processes with spawn")
     with starting:
+        in_use = True
         if not Gst.is_initialized():
             Gst.init(None)
+
+
+def note_fork():
+    global forked
+    forked = in_use
+    for container in kept_in_child:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(container))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=note_fork)
+
+
+def temporary_folder(owner, prefix):
+    """Creates a folder that is removed with its owner, but not by a forked child."""
+    folder = tempfile.mkdtemp(prefix=prefix)
+    weakref.finalize(owner, lambda: forked or shutil.rmtree(folder, ignore_errors=True))
+    return folder
+
+
+def without_mask(name, array):
+    """Returns an array of NumPy. Raises TypeError for a masked array, as the device has no masks."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name}: a masked array is not supported: use its method filled ()")
+    return np.asarray(array)
 
 
 def oct_caps(name, domain, lines, samples):
@@ -40,10 +81,10 @@ def oct_caps(name, domain, lines, samples):
            f"framerate={FRAMERATE}/1"
 
 
-def tensors_caps(kind, shape):
+def tensors_caps(kind, shape, framerate=FRAMERATE, feature=""):
     dimensions = ":".join(str(length) for length in reversed(shape))
-    return f"other/tensors,format=static,num_tensors=1,types={TENSORS[kind]}," \
-           f"dimensions=(string){dimensions},framerate={FRAMERATE}/1"
+    return f"other/tensors{feature},format=static,num_tensors=1,types={TENSORS[kind]}," \
+           f"dimensions=(string){dimensions},framerate={framerate}/1"
 
 
 def choices(dtype, lines, samples):

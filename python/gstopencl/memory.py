@@ -58,13 +58,16 @@ def buffer_of(array):
 
 
 class Mapped:
-    """Buffer mapped for reading. NumPy keeps it alive as long as an array uses its memory."""
+    """Buffer mapped for reading. NumPy keeps it alive as long as an array uses its memory. Raises
+    RuntimeError if the device did not compute the buffer."""
 
     def __init__(self, buffer):
         self.buffer, self.info = buffer, MapInfo()
         self.is_mapped = buffer_map(hash(buffer), ctypes.addressof(self.info), READ)
         if not self.is_mapped:
             raise RuntimeError("GStreamer cannot map a buffer for reading")
+        if not self.info.size and buffer.get_size():
+            raise RuntimeError("the device did not compute a buffer")
 
     @property
     def __array_interface__(self):

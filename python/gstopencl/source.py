@@ -13,7 +13,7 @@ import numpy as np
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
-from .frames import choose, start_gstreamer  # noqa: E402
+from .frames import choose, start_gstreamer, without_mask  # noqa: E402
 from .memory import MapInfo, buffer_map, buffer_unmap  # noqa: E402
 
 WRITE = 2  # GST_MAP_WRITE
@@ -81,6 +81,7 @@ class Source:
         """Yields an array to be filled, which is pushed at the end of the `with` block. Waits until
         there is room for it. After `timeout` seconds, yields None and counts the frame as lost. An
         exception in the block drops the frame."""
+        start_gstreamer()  # raises in a forked child
         if not self.taken.acquire(timeout=timeout):
             self.lost, self.number, self.breaks = self.lost + 1, self.number + 1, True
             yield None
@@ -106,7 +107,14 @@ class Source:
             raise EOFError(f"the pipeline takes no more frames: {flow.value_nick}")
 
     def push(self, array, timeout=None):
-        """Copies an array to a frame and pushes it. Returns False if it was lost."""
+        """Copies an array to a frame and pushes it. Returns False if it was lost. Raises ValueError
+        for another shape than that of frames, and TypeError for numbers that may not fit."""
+        array = without_mask("frame", array)
+        if array.shape != self.shape:
+            raise ValueError(f"frame: shape {array.shape}, expected {self.shape}")
+        # Floating-point samples may round, integers may not wrap.
+        if not np.can_cast(array.dtype, self.dtype, "safe" if self.dtype.kind in "iu" else "same_kind"):
+            raise TypeError(f"frame: {array.dtype} may not fit into {self.dtype}: use astype ()")
         with self.frame(timeout) as memory:
             if memory is not None:
                 memory[...] = array

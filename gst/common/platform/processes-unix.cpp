@@ -15,6 +15,7 @@
 #include <locale.h>
 #include <memory>
 #include <poll.h>
+#include <pthread.h>
 #include <set>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -148,6 +149,15 @@ run_child (const std::vector<std::string> &arguments, const std::string &input,
   close (output);
   g_spawn_close_pid (child);
   return result;
+}
+
+bool
+is_forked_child ()
+{
+  static std::atomic<bool> is_child{false};
+  static const int registered =
+      pthread_atfork (nullptr, nullptr, [] { is_child = true; });
+  return registered == 0 && is_child;
 }
 
 void

@@ -195,6 +195,12 @@ run_child (const std::vector<std::string> &arguments, const std::string &input,
   return result;
 }
 
+bool
+is_forked_child ()
+{
+  return false;
+}
+
 void
 lower_priority ()
 {

@@ -151,15 +151,16 @@ Program::build (const Task &task, const Program *previous, GError **error)
   return false;
 }
 
-/* Finds the members of structs, or else their size. Some drivers do not check the size of an
- * argument. The compiler stores it in a kernel's work-group size. */
+/* Finds the size of structs, and their members if these have the usual alignment. Some drivers do
+ * not check the size of an argument. The compiler stores it in a kernel's work-group size. */
 void
 Program::find_structs (const std::string &source)
 {
   for (Parameter &parameter : signature) {
-    if (!parameter.number && !parameter.is_image ())
-      read_fields (source, parameter);
-    if (!parameter.is_struct () || !parameter.fields.empty ())
+    if (parameter.number || parameter.is_image ())
+      continue;
+    read_fields (source, parameter);
+    if (!parameter.is_struct () && parameter.fields.empty ())
       continue;
     const std::string text =
         source
@@ -174,8 +175,11 @@ Program::find_structs (const std::string &source)
     if (kernel ()
         && clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
                CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group, group, nullptr)
-               == CL_SUCCESS)
+               == CL_SUCCESS
+        && parameter.bytes != group[0]) {
+      parameter.fields.clear (); /* of a packed struct, or not found */
       parameter.bytes = group[0];
+    }
   }
 }
 

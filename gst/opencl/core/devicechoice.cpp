@@ -4,6 +4,7 @@
  */
 #include "devicechoice.hpp"
 
+#include <gst/common/platform.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclcontext.h>
@@ -23,6 +24,7 @@ list_devices ()
   std::lock_guard<std::mutex> guard (first_call);
   std::vector<ListedDevice> listed;
   std::vector<cl::Platform> platforms;
+  is_forked_child ();             /* notes forks from now on */
   cl::Platform::get (&platforms); /* stays empty on failure */
 
   for (size_t p = 0; p < platforms.size (); p++) {
@@ -32,6 +34,16 @@ list_devices ()
       listed.push_back ({devices[d], std::to_string (p) + ":" + std::to_string (d)});
   }
   return listed;
+}
+
+bool
+check_process (GError **error)
+{
+  if (is_forked_child ())
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+        "This process was forked from one that has used OpenCL, and lacks the threads of "
+        "its driver: start processes with spawn");
+  return !is_forked_child ();
 }
 
 namespace {
@@ -227,6 +239,8 @@ choose_among (
 bool
 choose_device (const char *choice, cl::Device &device, GError **error)
 {
+  if (!check_process (error))
+    return false;
   std::vector<ListedDevice> listed = list_devices ();
   std::vector<DeviceDescription> described;
   described.reserve (listed.size ());

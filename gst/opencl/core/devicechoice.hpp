@@ -29,6 +29,10 @@ struct ListedDevice {
 };
 std::vector<ListedDevice> list_devices ();
 
+/* Fails in a process that was forked from one that has listed the devices: a command would never
+ * end, as the driver's threads exist only in the parent. */
+bool check_process (GError **error);
+
 /* Returns GST_OPENCL_DEVICE in place of %NULL and "auto", and other names unchanged. */
 const char *effective_device (const char *device);
 

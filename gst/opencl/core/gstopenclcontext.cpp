@@ -23,6 +23,7 @@
 #include "staging.hpp"
 
 #include <gst/common/debugswitch.hpp>
+#include <gst/common/platform.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
@@ -108,9 +109,12 @@ finish (ContextState &state, const std::vector<cl_command_queue> &queues)
   }
 }
 
+/* A forked child keeps everything, as it cannot wait for the threads of its parent. */
 static void
 gst_opencl_context_finalize (GObject *object)
 {
+  if (opencl::is_forked_child ())
+    return;
   GstOpenCLContext *self = GST_OPENCL_CONTEXT (object);
   ContextState &state = *self->state;
   std::vector<cl_command_queue> queues;
@@ -393,7 +397,8 @@ gst_opencl_context_new_wrapped (
   g_return_val_if_fail (handle != nullptr, nullptr);
   g_return_val_if_fail (device != nullptr, nullptr);
 
-  if (queue && !check_queue (queue, handle, device, error))
+  if (!opencl::check_process (error)
+      || (queue && !check_queue (queue, handle, device, error)))
     return nullptr;
   if (queue)
     warn_if_not_measured (queue);
@@ -531,7 +536,7 @@ void
 gst_opencl_context_check_device (GstOpenCLContext *context)
 {
   ContextState &state = *context->state;
-  if (state.given_up)
+  if (state.given_up || opencl::is_forked_child ())
     return;
   cl_int code = clEnqueueMarkerWithWaitList (state.pinning_queue (), 0, nullptr, nullptr);
   if (code == CL_SUCCESS)
@@ -548,7 +553,7 @@ gst_opencl_context_check_device (GstOpenCLContext *context)
 bool
 gst_opencl_context_is_lost (GstOpenCLContext *context)
 {
-  return context->state->lost;
+  return context->state->lost || opencl::is_forked_child ();
 }
 
 void
@@ -680,6 +685,8 @@ gst_opencl_context_get_program (
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
   g_return_val_if_fail (source != nullptr, nullptr);
 
+  if (!opencl::check_process (error))
+    return nullptr;
   ContextState &state = *context->state;
   std::string all_options = "-cl-std=CL1.2";
   if (options && *options)

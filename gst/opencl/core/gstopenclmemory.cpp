@@ -22,9 +22,11 @@
  * would crash.
  */
 #include "context.hpp"
+#include "devicechoice.hpp"
 #include "events.hpp"
 #include "memory.hpp"
 
+#include <gst/common/platform.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/base/profile.hpp>
@@ -100,6 +102,8 @@ GstMemory *
 opencl::allocate_memory (GstOpenCLContext *context, gboolean host, gsize size,
     Contents contents, GError **error)
 {
+  if (!check_process (error))
+    return nullptr;
   gsize room = MAX (size, 1); /* OpenCL has no empty buffers */
   std::shared_ptr<Storage> storage =
       host ? new_host_storage (context, room, contents, error)
@@ -164,10 +168,12 @@ gst_opencl_allocator_alloc (
   return memory;
 }
 
+/* A forked child keeps the storage, as it cannot use the device. */
 static void
 gst_opencl_allocator_free (GstAllocator *allocator, GstMemory *memory)
 {
-  delete reinterpret_cast<StoredMemory *> (memory);
+  if (!is_forked_child ())
+    delete reinterpret_cast<StoredMemory *> (memory);
 }
 
 /* Queue for commands between a GST_MAP_OPENCL map and its unmap, which orders them with
@@ -215,7 +221,9 @@ gst_opencl_allocator_map (GstMemory *memory, GstMapInfo *info, gsize maxsize)
   gpointer data;
 
   info->user_data[0] = nullptr;
-  if (!(info->flags & GST_MAP_OPENCL))
+  if (!check_process (&error))
+    data = nullptr;
+  else if (!(info->flags & GST_MAP_OPENCL))
     data = storage_of (memory).map_sync (info->flags, &error);
   else if (gst_is_opencl_memory (memory))
     data = map_to_device (memory, info->flags, &error);
@@ -242,7 +250,7 @@ static void
 gst_opencl_allocator_unmap (GstMemory *memory, GstMapInfo *info)
 {
   Storage &storage = storage_of (memory);
-  if (info->user_data[0])
+  if (info->user_data[0] || is_forked_child ())
     return;
   if (!(info->flags & GST_MAP_OPENCL)) {
     storage.unmap (info->flags);
@@ -477,7 +485,8 @@ gst_opencl_memory_begin (
   g_return_val_if_fail (
       gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory), FALSE);
   opencl::Storage &storage = storage_of (memory);
-  return gst_opencl_context_check_queue (storage.context, queue, error)
+  return check_process (error)
+         && gst_opencl_context_check_queue (storage.context, queue, error)
          && storage.begin (queue, access, error);
 }
 

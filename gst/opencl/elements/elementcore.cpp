@@ -10,6 +10,7 @@
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/core/context.hpp>
+#include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/core/memory.hpp>
 #include <gst/opencl/core/pool.hpp>
 #include <gst/opencl/gstopenclerror.h>
@@ -387,6 +388,8 @@ ElementCore::admit (GError **error)
         error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "The device failed earlier");
     return false;
   }
+  if (!opencl::check_process (error))
+    return false;
   queues_->enter (context_);
   return gst_opencl_in_flight_admit (in_flight, async_depth (), error);
 }

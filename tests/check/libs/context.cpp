@@ -10,7 +10,10 @@
 #include "tests/check/opencl-counting.hpp"
 
 #include <atomic>
+#include <cstring>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace check;
 
@@ -757,6 +760,62 @@ TEST (test_release_after_may_drop_the_last_reference_to_the_context)
     gate.open ();
     fail_unless (soon ([&] { return released == 3; }));
   }
+}
+
+/* --- a forked child --- */
+
+namespace {
+/* Returns the number of uses without an error that says what to do. */
+int
+count_unexpected (GstOpenCLContext *context, GstMemory *memory)
+{
+  GstMapInfo map;
+  Owned<GError> errors[6];
+  TestHolder *holder = new_holder ();
+  int unexpected = 0;
+
+  holder->context = GST_OPENCL_CONTEXT (gst_object_ref (context));
+  const bool succeeds[] = {gst_opencl_context_new (nullptr, errors[0].out ()) != nullptr,
+      gst_opencl_context_new_wrapped (gst_opencl_context_get_handle (context),
+          gst_opencl_context_get_device (context), nullptr, errors[1].out ())
+          != nullptr,
+      bool (gst_opencl_ensure_context (
+          GST_ELEMENT (holder), nullptr, &holder->context, errors[2].out ())),
+      gst_opencl_context_get_program (
+          context, "kernel void k () {}", nullptr, errors[3].out ())
+          != nullptr,
+      gst_opencl_memory_new (context, 64, errors[4].out ()) != nullptr,
+      bool (gst_opencl_memory_begin (memory,
+          gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE), GST_MAP_READ,
+          errors[5].out ()))};
+  for (gsize n = 0; n < G_N_ELEMENTS (errors); n++)
+    unexpected += succeeds[n] || !errors[n]
+                  || !strstr (errors[n]->message, "start processes with spawn");
+  unexpected += gst_memory_map (memory, &map, GST_MAP_READ);
+  gst_memory_unref (memory);
+  gst_object_unref (context);
+  return unexpected;
+}
+} // namespace
+
+TEST (test_forked_child_gets_errors)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  Owned<GstMemory> memory = gst_opencl_memory_new (context, 64, nullptr);
+  int status = -1;
+  GstMapInfo map;
+
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  gst_memory_unmap (memory, &map);
+  const pid_t child = fork ();
+  if (child == 0) {
+    alarm (20);
+    _exit (count_unexpected (context, memory));
+  }
+  expect_equal (waitpid (child, &status, 0), child);
+  expect_equal (status, 0);
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ)); /* the parent goes on */
+  gst_memory_unmap (memory, &map);
 }
 
 TEST (test_enums_are_known_by_their_types)

@@ -92,8 +92,22 @@ def check_errors():
                 raise KeyError("of the callback")
         except KeyError:
             pass
-        assert chain.source.push(np.full((4, 64), 9, "<u2"))
-        assert chain.pull().extract_dup(0, 2) == b"\t\0" and chain.source.number == 1
+        good = np.full((4, 64), 9, "<u2")
+        for error, frame in ((ValueError, good[0]), (ValueError, np.uint16(7)), (ValueError, good[:, :1]),
+                             (TypeError, good - 10.0), (TypeError, good.astype("i4")), (TypeError, good.tolist()),
+                             (TypeError, good.astype("i2")), (TypeError, good * 1j), (TypeError, good.astype("O")),
+                             (TypeError, good.astype("i8").astype("M8[s]")),
+                             (TypeError, np.ma.masked_less(good, 10))):
+            try:
+                chain.source.push(frame)
+            except error as reason:
+                assert str(reason).startswith("frame: "), reason
+            else:
+                raise AssertionError(f"a frame of {frame} was taken")
+        assert chain.source.push(good.astype("u1")) and chain.source.push(good.astype(">u2"))
+        assert all(chain.pull().extract_dup(0, 2) == b"\t\0" for _ in range(2))
+        assert chain.source.push(good)
+        assert chain.pull().extract_dup(0, 2) == b"\t\0" and chain.source.number == 3
         chain.pipeline.set_state(Gst.State.NULL)
         try:
             chain.source.push(np.zeros((4, 64), "<u2"))

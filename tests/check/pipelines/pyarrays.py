@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Promise: gstopencl.run, kernel, fft, reduce and convolve compute what NumPy computes, for all types
 and shapes, keep one pipeline for each combination, read arrays of empty () and of pyopencl where they
-are, and raise the element's message as an exception. Cells of docs/*.ipynb print what is in them.
+are, and raise the element's message as an exception. The type of an array decides, never its shape. A
+forked child gets an error. Cells of docs/*.ipynb print what is in them.
 
 Usage: pyarrays.py DOCUMENTS
 
@@ -11,19 +12,29 @@ import contextlib
 import faulthandler
 import io
 import json
+import os
 import pathlib
+import signal
+import subprocess
 import sys
+import tempfile
 import threading
 
 import numpy as np
 
 import gstopencl
 from gstopencl import arrays
+from gstopencl.arrays import Gst
+from gstopencl.recordings import Recording
 
 random = np.random.default_rng(52)
 TYPES = "u1", "i4", "u8", "f2", "f8"
 DOUBLE = "void twice (global const float *values, global float *output, int factor)\n{\n" \
     "  output[get_global_id (0)] = values[get_global_id (0)] * factor;\n}\n"
+
+
+def limit_time():
+    faulthandler.dump_traceback_later(900, exit=True)
 
 
 def close(found, wanted, tolerance=1e-6):
@@ -64,6 +75,9 @@ def check_run():
     close(gstopencl.run("i0", shape=3, dtype="f4"), [0, 1, 2])
     close(gstopencl.run("x * N", x=y, options="-DN=5"), y * 5)
     close(gstopencl.run("shape + x", {"shape": 3}, x=y), y + 3)
+    changed = np.array(4.0)
+    for changed[...] in 4, 5, -0.0, 0.0:
+        close(gstopencl.run("x / k", x=y, k=changed), y / changed if changed else np.copysign(np.inf, changed) + 0 * y)
     huge = np.array([2**63 + 1], "u8")
     assert gstopencl.run("x + k", x=huge, k=2**63 - 9, dtype="u8")[0] == 2**64 - 8
     result = gstopencl.run("x", x=y)
@@ -85,11 +99,50 @@ def check_kernel():
     close(gstopencl.kernel(source, x=bins, shape=7, dtype="u4", fill_output=0), np.bincount(bins))
     source = "kernel void ramp (global float *output, float2 line)\n" \
         "{ output[get_global_id (0)] = line.x + line.y * get_global_id (0); }"
-    close(gstopencl.kernel(source, shape=9, dtype="f4", line=(1, 2)), 1 + 2 * np.arange(9))
+    line = [1, 2]
+    for line[1] in 2, 3:  # the same list
+        close(gstopencl.kernel(source, shape=9, dtype="f4", line=line), 1 + line[1] * np.arange(9))
     source = "kernel void turn (global const float2 *x, global float2 *output)\n" \
         "{ int i = get_global_id (0); output[i] = (float2) (-x[i].y, x[i].x); }"
-    turned = gstopencl.kernel(source, x=values.view("c8"), global_size=500)
-    close(turned.view("c8")[..., 0], values.view("c8") * 1j)
+    z = values.view("c8")
+    close(gstopencl.kernel(source, x=z, global_size=500), z * 1j)
+    close(gstopencl.kernel(source, x=values, shape=500, dtype="c8", global_size=500), z * 1j)
+    source = "kernel void size (global const float2 *x, global float *output)\n" \
+        "{ int i = get_global_id (0); output[i] = length (x[i]); }"
+    close(gstopencl.kernel(source, x=z, dtype="f4"), np.abs(z))
+
+
+STRUCTS = [  # members, the last number, and the record in NumPy, which knows no vectors
+    ("float a; char b;", "b", np.dtype("f4, i1", align=True)),
+    ("char a; double b; short c;", "c", np.dtype("i1, f8, i2", align=True)),
+    ("short a; char b[3];", "b[2]", np.dtype("i2, 3i1", align=True)),
+    ("char a; float3 b; uchar c;", "c", np.dtype({"names": ["f0", "f1", "f2"], "formats": ["i1", "3f4", "u1"],
+                                                  "offsets": [0, 16, 32], "itemsize": 48}))]
+
+
+def check_structs(folder):
+    """Structs with padding between and behind members: as numbers, as a record, and in arrays"""
+    x, path = floats(100), os.path.join(folder, "part.npy")
+    for members, last, kind in STRUCTS:
+        def added(of, p, packed=""):
+            source = f"typedef struct {packed} {{ {members} }} part;\nkernel void add (global const float *x, " \
+                f"global float *output, {of} p) {{ int i = get_global_id (0); output[i] = x[i] + "
+            each = "p[i % 5]" if "*" in of else "p"
+            return gstopencl.kernel(source + f"100 * {each}.a + {each}.{last} + sizeof (part); }}", x=x, p=p)
+
+        records = np.full(5 * kind.itemsize, 0xEE, "u1").view(kind)  # in the padding, too
+        for name in kind.names:
+            records[name] = np.arange(1, records[name].size + 1).reshape(records[name].shape)
+        firsts, lasts = records["f0"], records[kind.names[-1]].reshape(5, -1)[:, -1]
+        wanted = np.resize(100.0 * firsts + lasts, 100) + kind.itemsize
+        numbers = [float(n) for name in kind.names for n in records[:1][name].flat]
+        close(added("part", numbers), x + wanted[0])
+        np.save(path, records[:1])
+        close(added("part", path), x + wanted[0])
+        refused(gstopencl.DeviceError, f"part.npy {kind.itemsize}", added, "part", path, "__attribute__ ((packed))")
+        refused(gstopencl.DeviceError, "a struct", added, "part", numbers, "__attribute__ ((packed))")
+        np.save(path, records)
+        close(added("global const part *", path), x + wanted)
 
 
 def check_filters():
@@ -124,8 +177,6 @@ def check_errors():
     refused(error, 'no argument "wrong" values factor', gstopencl.kernel, f"kernel {DOUBLE}",
             values=x, factor=1, wrong=1)
     refused(error, "openclreduce: axes=3", gstopencl.reduce, x, axes=3)
-    refused(TypeError, "x: complex64", gstopencl.run, "x", x=x.astype("c8"))
-    refused(TypeError, "x: object", gstopencl.run, "x", x=np.array([None]))
     refused(TypeError, "k: None", gstopencl.run, "x", x=x, k=None)
     refused(TypeError, "k: 64 bits", gstopencl.run, "x", x=x, k=2**64)
     refused(ValueError, "x: (0, 3)", gstopencl.run, "x", x=np.empty((0, 3)))
@@ -141,6 +192,103 @@ def check_errors():
     close(gstopencl.run("x * k", x=x, k=2), x * 2)
     refused(error, "unknown name 'k'", gstopencl.run, "x * k", x=x)
     close(gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=3), x * 3)
+
+
+# Functions of `calls ()` that take a type
+SUPPORTED = {
+    **dict.fromkeys(("c8", "c16", ">c8"), "kernel fft"),
+    **dict.fromkeys(("i4", ">i8", "u8"), "run kernel fft rfft reduce taps number"),
+    **dict.fromkeys(("?", "u1", ">i2", "f2", ">f4", "f8"), "run kernel fft rfft reduce convolve taps number"),
+    **dict.fromkeys(("O", "U3", "S3", "M8[s]", "m8[s]", "g", "G", "V4", "f4,i4"), "")}
+
+
+def calls(values):
+    x, first = floats(3, 2), values[:1, :1].reshape(())
+    source = "kernel void f (global const void *x, global uchar *output) { output[0] = 0; }"
+    return {"run": lambda: gstopencl.run("x", x=values), "fft": lambda: gstopencl.fft(values, axes=0),
+            "rfft": lambda: gstopencl.fft(values, half_spectrum=True, axes=0),
+            "reduce": lambda: gstopencl.reduce(values), "kernel": lambda: gstopencl.kernel(
+                source, x=values, global_size=1),
+            "convolve": lambda: gstopencl.convolve(values, [[1]]),
+            "taps": lambda: gstopencl.convolve(x, values), "number": lambda: gstopencl.run("x + k", x=x, k=first)}
+
+
+def check_types():
+    numbers = np.arange(6).reshape(3, 2)
+    for name, functions in SUPPORTED.items():
+        for function, call in calls(numbers.astype("u1").astype(name)).items():
+            if function in functions.split():
+                call()
+            else:
+                refused(TypeError, "is not supported", call)
+    masked = np.ma.masked_less(numbers.astype("f4"), 3)
+    for call in *calls(masked).values(), lambda: gstopencl.process(masked):
+        refused(TypeError, "masked", call)
+    refused(TypeError, "bias: complex64", gstopencl.convolve, floats(3, 4), [[1]], bias=np.ones(1, "c8"))
+    refused(ValueError, "global_size complex", gstopencl.kernel, f"kernel {DOUBLE}", values=np.ones(3, "c8"))
+    refused(TypeError, "dtype: complex64", gstopencl.run, "i0", shape=3, dtype="c8")
+    close(gstopencl.reduce(np.matrix(numbers), axes=0), numbers.sum(0))
+    # A last axis of 2 does not make real numbers complex.
+    real = floats(8, 2)
+    for x in real, real.astype("f8"), real[:, 0], (real * 9).astype("i4"), real[:1], real.view("c8")[:, 0]:
+        close(gstopencl.fft(x), np.fft.fft(x), 1e-5)
+        close(gstopencl.fft(x, 0, inverse=True), np.fft.ifft(x, axis=0), 1e-5)
+        close(gstopencl.fft(x, inverse=True, half_spectrum=True), np.fft.irfft(x), 1e-5)
+        if x.dtype.kind != "c":
+            close(gstopencl.fft(x, half_spectrum=True), np.fft.rfft(x), 1e-5)
+    # float32 does not hold these taps and this bias.
+    x, taps = random.standard_normal((9, 8)), random.standard_normal((1, 1))
+    close(gstopencl.convolve(x, taps, bias=1 / 3), x * taps + 1 / 3, 1e-15)
+
+
+def check_fork():
+    """In a forked child each use is an error. Its end leaves the parent's files and pipelines."""
+    x, taps = floats(3, 64), floats(1, 3)
+    source = gstopencl.Source(Gst.ElementFactory.make("appsrc"), x.shape, "f4")
+    chain = gstopencl.Chain("openclkernel expression=x")
+    wanted, result = gstopencl.convolve(x, taps), [gstopencl.run("x + 1", x=x)]
+    gstopencl.process(x, "openclkernel expression=x")
+    *_, engine = arrays.device().engines.values()
+
+    def push():
+        """Pushes a frame into a pipeline of the parent, as an application in C may do."""
+        engine.pads[0].push(arrays.buffer_of(x))
+        engine.check_messages(Gst.MessageType.ERROR)
+
+    uses = (push, lambda: gstopencl.run("x + 1", x=x), lambda: gstopencl.run("x + 3", x=x),
+            lambda: gstopencl.use("auto"), lambda: gstopencl.fft(x), lambda: gstopencl.reduce(x),
+            lambda: gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=2),
+            lambda: gstopencl.convolve(x, taps), lambda: chain.run(Recording("x", x)),
+            lambda: gstopencl.process(x, "openclkernel expression=x"), lambda: source.push(x))
+    faulthandler.cancel_dump_traceback_later()  # has a thread, for which the child would wait at its end
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        for use in uses:
+            refused(gstopencl.DeviceError, "start processes with spawn", use)
+        result.clear()  # releases memory of the parent's device
+        gstopencl.clear()
+        sys.exit(7)  # with everything that Python does at its end
+    limit_time()
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status == 7, status
+    os.stat(arrays.device().folder)
+    close(gstopencl.convolve(x, taps), wanted)
+    close(result[0], x + 1)
+
+
+def check_timeout():
+    """A kernel that does not end is the error of GST_OPENCL_TIMEOUT, of arrays and of recordings."""
+    loop = "kernel void f (global const float *x, global float *output)\n" \
+        "{ volatile int n = 1; while (n); output[0] = x[0]; }"
+    for call, error in (("gstopencl.kernel (loop, x=x)", "DeviceError"),
+                        ("gstopencl.process (x, 'openclkernel source=\"' + loop + '\"')", "ChainError")):
+        script = "import os, sys, numpy, gstopencl\nx, loop = numpy.ones ((4, 64), 'f4'), sys.argv[1]\n" \
+            f"try:\n    {call}\nexcept Exception as error:\n" \
+            "    print (type (error).__name__, error, flush=True)\nos._exit (0)  # the kernel goes on\n"
+        done = subprocess.run([sys.executable, "-c", script, loop.replace("\n", " ")], text=True, timeout=100,
+                              env={**os.environ, "GST_OPENCL_TIMEOUT": "1"}, stdout=subprocess.PIPE)
+        assert done.stdout.startswith(error) and "GST_OPENCL_TIMEOUT" in done.stdout, done.stdout
 
 
 def check_pipelines():
@@ -240,9 +388,11 @@ def check_notebooks(folder):
             assert printed.getvalue() == wanted, f"{path}, cell {number}: {printed.getvalue()}"
 
 
-faulthandler.dump_traceback_later(900, exit=True)
-for check in check_run, check_kernel, check_filters, check_errors, check_pipelines, check_shared, \
-        check_pyopencl:
+limit_time()
+for check in check_run, check_kernel, check_filters, check_errors, check_types, check_pipelines, \
+        check_shared, check_pyopencl, check_fork, check_timeout:
     print(check.__name__)
     check()
+with tempfile.TemporaryDirectory() as folder:
+    check_structs(folder)
 check_notebooks(pathlib.Path(sys.argv[1]))
