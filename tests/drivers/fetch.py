@@ -32,8 +32,7 @@ ARM64_PACKAGES = [
     "ocl-icd-opencl-dev", "opencl-c-headers", "opencl-clhpp-headers", "libclfft-dev",
     "libvkfft-dev", "libclblast-dev", "pocl-opencl-icd", "libzip-dev", "libcairo2-dev",
     "libjson-glib-dev", "libfftw3-dev", "librandom123-dev"]
-FOLDER = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
-                      "gst-opencl", "drivers")
+FOLDER = os.path.join(os.environ["GST_OPENCL_DOWNLOADS"], "drivers")  # of tests/modes/common.sh
 
 
 class Missing(Exception):

@@ -11,7 +11,8 @@ source "$modes/../../pipelines/setup.sh"
 packages+=("${test_packages[@]}")
 verbose=yes # a log of continuous integration has what was installed and built
 # Files that modes fetch stay here for the next run. Remove the folder to fetch newer ones.
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/gst-opencl
+export GST_OPENCL_DOWNLOADS=${GST_OPENCL_DOWNLOADS:-${XDG_CACHE_HOME:-$HOME/.cache}/gst-opencl}
+cache=$GST_OPENCL_DOWNLOADS
 # ccache keeps nothing that is compiled with a precompiled header.
 for_ccache=()
 ! command -v ccache >/dev/null || for_ccache=(-Db_pch=false)

@@ -1,15 +1,17 @@
 #!/bin/bash
-# what demo.sh, documents, tests and packages lack in an empty Debian; [--quick] SUITE, such as trixie
+# what demo.sh, documents, tests and packages lack in an empty Debian; [--quick | --desktop] SUITE, such as trixie
 #
-# --quick runs demo.sh alone. Warnings are errors.
+# --quick runs demo.sh alone, --desktop demo.sh and the tests beside the plugins that desktops have.
+# Warnings are errors.
 #
 # shellcheck disable=SC1091,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
 source "$(dirname "$0")/common.sh"
 
-quick=''
+quick='' desktop=''
 [ "${1:-}" != --quick ] || { quick=yes && shift; }
+[ "${1:-}" != --desktop ] || { desktop=yes && shift; }
 suite=${1:-}
 [ -n "$suite" ] || refuse "Which suite of Debian? tests/run.sh --debian trixie"
 new_debian "bare-$suite" "$suite"
@@ -30,6 +32,12 @@ check () {
 check "two pictures of demo.sh" \
   'cd /tmp && /checkout/pipelines/demo.sh && [ -s bscan.png ] && [ -s greenscreen.png ]'
 [ -z "$quick" ] || conclude "$passed" "$failed"
+if [ -n "$desktop" ]; then
+  check "packages of desktops" 'apt-get -qy install --no-install-recommends gstreamer1.0-libav \
+    gstreamer1.0-plugins-ugly gstreamer1.0-pipewire gstreamer1.0-gtk3 ffmpeg'
+  add_up within "bare-$suite" "GST_OPENCL_SETUP='$strict' /checkout/tests/run.sh"
+  conclude "$passed" "$failed"
+fi
 # With no packages but those of demo.sh, and those that the test itself needs
 check "commands of the documents" \
   'apt-get -qy install --no-install-recommends git xvfb x11-utils \
