@@ -5,6 +5,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import pathlib
 import time
 
+from ..files import write_whole
 from ..launch import Value, printed
 from ..settingslines import line_of
 from .branches import Branch
@@ -143,7 +144,7 @@ class Recording(Branch):
                  *(" ".join(["#", element.get_factory().get_name(), f"name={element.get_name()}",
                              *map(str, launch_properties(element))])
                    for element in elements_of(self.pipeline))]
-        self.path.with_suffix(".txt").write_text("\n".join(lines) + "\n")
+        write_whole(self.path.with_suffix(".txt"), "\n".join(lines) + "\n")
 
     def extent(self):
         caps = self.tee.get_static_pad("sink").get_current_caps()

@@ -559,7 +559,7 @@ def check_hostile_names(folder):
             (["-dash.mov"], "no such option (see --help): -dash.mov"):
         running = program(*words)
         _, said = running.communicate(timeout=TIMEOUT)
-        assert running.returncode == 1 and reason in said and "Traceback" not in said, (words, said)
+        assert running.returncode == 2 and reason in said and "Traceback" not in said, (words, said)
     os.chdir("/")
 
 
@@ -582,7 +582,7 @@ def check_refusals(folder):
     ):
         running = program(*words)
         _, said = running.communicate(timeout=TIMEOUT)
-        assert running.returncode == 1 and reason in said, (words, said)
+        assert running.returncode == 2 and reason in said, (words, said)
         assert len(said.strip().splitlines()) == 1, said
     view = key.view_of([str(folder / "notes.txt")])
     assert view.messages.bar.get_visible()
