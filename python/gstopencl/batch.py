@@ -287,10 +287,8 @@ def names_kept(jobs):
     """Returns the names of unfinished results of which parts may be written."""
     kept = set()
     for job in jobs:
-        try:
-            kept.add(job.temporary().name[1:].partition(".")[0])
-        except OSError:
-            pass  # the recording is gone, which the worker reports
+        with contextlib.suppress(OSError):  # the recording is gone, which the worker reports
+            kept.add(job.temporary().name[1:17])
     return kept
 
 

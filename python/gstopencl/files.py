@@ -11,13 +11,19 @@ import stat
 from .system import write_file_to_disk
 
 
+class NamedError(OSError):
+    """An error whose file name is that which the user gave"""
+
+
 @contextlib.contextmanager
 def errors_named(label):
-    """Names `label` as the file of an OSError."""
+    """Names `label` as the file of an OSError, unless an inner block has named it."""
     try:
         yield
+    except NamedError:
+        raise
     except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(label)) from None
+        raise NamedError(error.errno, error.strerror or str(error), str(label)) from None
 
 
 def adopt(target, unfinished):

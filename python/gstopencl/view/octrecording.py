@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import contextlib
 import pathlib
 import time
 
@@ -182,8 +183,5 @@ class Recording(Branch):
         """Ends at once, and writes the result as the last line of the settings."""
         said = f"broken off: {why}" if why else self.extent()
         self.remove()
-        try:
-            with self.path.with_suffix(".txt").open("a") as settings:
-                settings.write(f"# {' '.join(said.splitlines())}\n")
-        except OSError:  # a disk that is full
-            pass
+        with contextlib.suppress(OSError), self.path.with_suffix(".txt").open("a") as settings:
+            settings.write(f"# {' '.join(said.splitlines())}\n")  # unless the disk is full

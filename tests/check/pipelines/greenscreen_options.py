@@ -490,7 +490,7 @@ def check_outputs_that_exist():
     for option in "--output", "--matte":
         for name, reason in (("loop.png", "Too many levels of symbolic links"), ("folder.png", "a folder"),
                              ("square.png/o.png", "Not a directory"), ("no/o.png", "No such file")):
-            done = run("--output", "refused.png", option, name, "square.png")
+            done = run("--matte", "m.png", "--output", "refused.png", option, name, "square.png")
             assert done.returncode == 1 and f"{option} {name}: {reason}" in done.stderr, done.stderr
             assert len(done.stderr.splitlines()) == 2 and not os.path.exists("refused.png"), done.stderr
 
