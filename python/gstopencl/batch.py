@@ -328,7 +328,7 @@ def process(asked, jobs, outcomes):
             with Progress(run.total, len(jobs)) as progress:
                 run.run(progress)
     except Ended as ended:
-        return ended.status
+        return ended.args[0]
     return None
 
 

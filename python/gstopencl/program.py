@@ -6,10 +6,11 @@ import importlib
 import os
 import signal
 import sys
+import time
 import traceback
 
 SIGNALS = signal.SIGINT, signal.SIGTERM
-FAILED, WRONG_CALL = 1, 2  # exit statuses
+CLEANUP_TIMEOUT = 5  # seconds after a signal from which on another one ends the process at once
 # Errors whose text is a sentence for users. Others are faults of the program.
 SENTENCES = OSError, ValueError, RuntimeError, ImportError
 
@@ -19,17 +20,19 @@ class Failed(Exception):
 
 
 class Ended(KeyboardInterrupt):
-    """The end by a signal"""
+    """The end by a signal, with the exit status that shells give it"""
 
-    def __init__(self, number):
-        super().__init__()
-        self.status = 128 + number  # as of shells
+
+caught = []  # when signals came
 
 
 def end(number, _):
-    for other in SIGNALS:  # A second one must not interrupt the cleanup.
-        signal.signal(other, signal.SIG_IGN)
-    raise Ended(number)
+    """Raises Ended. A second signal does not interrupt the cleanup."""
+    caught.append(time.monotonic())
+    if caught[-1] - caught[0] > CLEANUP_TIMEOUT:
+        os._exit(128 + number)
+    if len(caught) == 1:
+        raise Ended(128 + number)
 
 
 def reason_of(error):
@@ -58,10 +61,10 @@ def run(name, module):
     except Ended as ended:
         # A driver may still compile in its threads, and once the usual end of a process crashed.
         sys.stderr.flush()
-        os._exit(ended.status)
+        os._exit(ended.args[0])
     except Exception as error:  # of any library
         if debug:
             traceback.print_exc()
         else:
             print(f"{name}: {reason_of(error)}", file=sys.stderr)
-        sys.exit(WRONG_CALL if isinstance(error, ValueError) else FAILED)
+        sys.exit(2 if isinstance(error, ValueError) else 1)

@@ -528,7 +528,7 @@ def check_errors(_):
         ("OSError(5, 'Input/output error')", 1, "Input/output error"),
         ("ValueError('two\\nlines')", 2, "two lines"), ("program.Failed('a reason')", 1, "a reason"),
         ("KeyError('a')", 1, "KeyError: 'a' (--debug shows where)"),
-        ("RecursionError('deep')", 1, "deep"), ("program.Ended(15)", 143, None),
+        ("RecursionError('deep')", 1, "deep"), ("program.Ended(143)", 143, None),
     ):
         for debug in [], ["--debug"]:
             done = subprocess.run([sys.executable, "-c", FAILING, error, *debug], capture_output=True,

@@ -18,14 +18,14 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from unittest import mock
 
 import gi
 import numpy as np
 
 from fulldisk import full_disk
-from xscreen import levels_on_screen, press_button, screen, turn_wheel
+from xscreen import (close, levels_on_screen, press_button, run_for, run_until, screen,
+                     turn_wheel)
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 LINE = "octtestsrc name=source num-buffers={} is-live=true ! " \
@@ -39,27 +39,9 @@ FILM = "videotestsrc num-buffers={} ! video/x-raw,format=BGRA,width=320,height=2
        "framerate=25/1 ! openclupload ! keyfill name=fill"
 
 
-def run_until(view, what, timeout=100, may_fail=False, say=lambda: "waited in vain"):
-    end = time.monotonic() + timeout
-    while not what():
-        assert time.monotonic() < end, say()
-        assert may_fail or not view.failed, view.failed
-        run_for(100)
-
-
-def run_for(milliseconds):
-    gtk.GLib.timeout_add(milliseconds, gtk.Gtk.main_quit)
-    gtk.Gtk.main()
-
-
 def plays(view):
     """Returns whether the status line says how many frames are shown."""
     return re.fullmatch(r"[1-9]\d* frames/s", view.status.get_text())
-
-
-def close(view):
-    view.stop()
-    view.window.destroy()
 
 
 def descendants(widget):
