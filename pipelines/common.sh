@@ -86,12 +86,15 @@ relay () {
 }
 
 # escape WORD…: for gst-launch-1.0, in `words`. Values in which it would see the end of a text
-# become octal numbers in quotation marks, which two of its parsers read.
+# become octal numbers in quotation marks, which two of its parsers read. Refuses control
+# characters: it takes what follows a tab for further elements.
 escape () {
   local word value
   words=()
   for word in "$@"; do
-    if [[ $word == *[\"\'\\$'\n']* || $word == *=NULL ]]; then
+    [[ $word != *[[:cntrl:]]* ]] \
+      || fail "$(printf %q "$word"): gst-launch-1.0 takes no control characters: rename the file"
+    if [[ $word == *[\"\'\\]* || $word == *=NULL ]]; then
       value=$(printf %s "${word#*=}" | od -An -v -to1 | tr -d '\n')
       word=${word%%=*}=\\\"${value// /\\\\}\\\"
     fi
@@ -129,16 +132,16 @@ launch () {
 
 # launch_into FILE NAME WORD…: the same, its output to FILE, or a failure that says NAME.
 # Under another name until it is whole: a failure leaves the last FILE as it was. Links are
-# followed, and a FILE that exists keeps its mode.
+# followed, and a FILE that exists keeps its mode and, where possible, its owner.
 launch_into () {
   local output=$1 name=$2
   shift 2
   show_pipeline "$@" ! filesink "location=$output"
-  [ ! -d "$output" ] || fail "--output $output: a folder"
   [ ! -e "$output" ] || [ -f "$output" ] || fail "--output $output: not a regular file"
   output=$(readlink -f -- "$output") || exit 1
   unfinished=$(mktemp -- "$output.XXXXXX") || exit 1
   if [ -e "$output" ]; then
+    chown --reference="$output" -- "$unfinished" 2>/dev/null || true
     chmod --reference="$output" -- "$unfinished"
   else
     chmod "$(printf %o $((0666 & ~$(umask))))" "$unfinished"

@@ -89,15 +89,11 @@ set_properties () {
   done
 }
 
-is_picture () {
-  [[ ${input,,} =~ \.(png|jpe?g|webp|bmp|tiff?)$ ]]
-}
-
 # recognize: plays the input through the network, into the output
 recognize () {
   local labels=${option[model]%.onnx}.txt output=${option[output]:-window} chain
   [ -n "${option[labels]-}" ] || [ ! -f "$labels" ] || option[labels]=$labels
-  [ -n "${option[output]-}" ] || ! is_picture || output=$name.png
+  [ -n "${option[output]-}" ] || [[ ! ${input,,} =~ \.(png|jpe?g|webp|bmp|tiff?)$ ]] || output=$name.png
   if [ -n "$input" ]; then
     chain=(filesrc "location=$input" ! decodebin)
   else

@@ -15,8 +15,6 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import importlib
 import sys
 
-import packages
-
 fetcher = importlib.import_module("fetch-selfie-model")
 
 # Name, folder, SHA-256, and label
@@ -37,7 +35,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except packages.Missing as fault:
-        sys.exit(str(fault))
+    main(sys.argv[1:])

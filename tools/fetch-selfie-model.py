@@ -65,7 +65,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except packages.Missing as fault:
-        sys.exit(str(fault))
+    main(sys.argv[1:])

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,14 +65,6 @@ struct Recording {
   oct::Surfaces surfaces;
   double depth_step = 0;
 };
-
-bool
-fail (GError **error, const std::string &what)
-{
-  g_set_error (
-      error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "%s", what.c_str ());
-  return false;
-}
 
 /* Options without a value */
 bool
@@ -357,6 +348,14 @@ calibrate (Options &options, GError **error)
 } // namespace
 
 bool
+fail (GError **error, const std::string &what)
+{
+  g_set_error (
+      error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "%s", what.c_str ());
+  return false;
+}
+
+bool
 parse_number (const std::string &option, const char *value, gsize least, gsize most,
     gsize &number, GError **error)
 {
@@ -371,22 +370,10 @@ parse_number (const std::string &option, const char *value, gsize least, gsize m
                           + std::to_string (least) + " to " + std::to_string (most));
 }
 
-bool
-is_flat_calibration (int count, char **words)
-{
-  return std::any_of (words + 1, words + count,
-      [] (const char *word) { return strcmp (word, "--flat") == 0; });
-}
-
 int
-calibrate_flat (int count, char **words)
+calibrate_flat (int count, char **words, GError **error)
 {
   Options options;
-  GError *error = nullptr;
   gst_init (nullptr, nullptr);
-  if (parse (count, words, options, &error) && calibrate (options, &error))
-    return 0;
-  fprintf (stderr, "oct-calibrate: %s\n", error->message);
-  g_error_free (error);
-  return 1;
+  return !parse (count, words, options, error) ? 2 : !calibrate (options, error) ? 1 : 0;
 }

@@ -7,14 +7,14 @@
 #include <glib.h>
 #include <string>
 
+/* Sets an error, and returns false. */
+bool fail (GError **error, const std::string &what);
+
 /* Parses the value of an option, a whole number. The error names option, value and range. */
 bool parse_number (const std::string &option, const char *value, gsize least, gsize most,
     gsize &number, GError **error);
 
-/* Returns whether the command line is one of --flat. */
-bool is_flat_calibration (int count, char **words);
-
-/* Returns the exit status. */
-int calibrate_flat (int count, char **words);
+/* Returns the exit status: 0, 1 (failed) or 2 (wrong call). */
+int calibrate_flat (int count, char **words, GError **error);
 
 extern const char *const flat_help;

@@ -90,14 +90,6 @@ const char *const help =
 
 const double most_residual = 3; /* depths; a peak is found within less than one */
 
-bool
-fail (GError **error, const std::string &what)
-{
-  g_set_error (
-      error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "%s", what.c_str ());
-  return false;
-}
-
 /* Loads the mean of all A-lines of a file. */
 bool
 load (const Options &options, const char *path, Values &line, GError **error)
@@ -214,53 +206,48 @@ check_mirrors (const Options &options, GError **error)
   return true;
 }
 
+/* Takes an option with a value. */
+bool
+take (Options &options, const std::string &word, const char *value, GError **error)
+{
+  if (word == "--mirror")
+    return add_mirror (options, value, error);
+  if (word == "--distance")
+    return parse_distance (value, options.positions, error);
+  if (word == "--positions")
+    return parse_positions (word, value, options.positions, error);
+  if (word == "--raw")
+    return oct::parse_spectra_layout (value, options.raw, error);
+  if (word == "--sharpen")
+    return load_lines (options, value, error);
+  if (word == "--subtract" || word == "--add")
+    return change_last (options, value, word == "--add" ? 1 : -1, error);
+  if (word == "--samples")
+    return parse_number (
+        word, value, oct::least_samples, oct::most_samples, options.samples, error);
+  if (word == "--resample-map" && !load (options, value, options.map, error))
+    return false;
+  for (const auto &[name, text] : {std::pair ("--resample-map", &options.map_file),
+           {"--chirp", &options.imported.chirp.path},
+           {"--polynomial", &options.imported.polynomial}, {"--output", &options.output}})
+    if (word == name) {
+      *text = value;
+      return true;
+    }
+  return fail (error, word + ": no such option (see --help)");
+}
+
 bool
 parse (int count, char **words, Options &options, GError **error)
 {
   for (int n = 1; n < count; n++) {
-    const std::string word = words[n];
-    if (word == "--same-side") {
+    if (strcmp (words[n], "--same-side") == 0)
       options.opposite = false;
-      continue;
-    }
-    if (n + 1 == count)
-      return fail (error, word + ": missing value or no such option (see --help)");
-    const char *value = words[++n];
-    if (word == "--mirror") {
-      if (!add_mirror (options, value, error))
-        return false;
-    } else if (word == "--distance") {
-      if (!parse_distance (value, options.positions, error))
-        return false;
-    } else if (word == "--positions") {
-      if (!parse_positions (word, value, options.positions, error))
-        return false;
-    } else if (word == "--raw") {
-      if (!oct::parse_spectra_layout (value, options.raw, error))
-        return false;
-    } else if (word == "--sharpen") {
-      if (!load_lines (options, value, error))
-        return false;
-    } else if (word == "--resample-map") {
-      options.map_file = value;
-      if (!load (options, value, options.map, error))
-        return false;
-    } else if (word == "--chirp") {
-      options.imported.chirp.path = value;
-    } else if (word == "--polynomial") {
-      options.imported.polynomial = value;
-    } else if (word == "--samples") {
-      if (!parse_number (
-              word, value, oct::least_samples, oct::most_samples, options.samples, error))
-        return false;
-    } else if (word == "--output") {
-      options.output = value;
-    } else if (word == "--subtract" || word == "--add") {
-      if (!change_last (options, value, word == "--add" ? 1 : -1, error))
-        return false;
-    } else {
-      return fail (error, word + ": no such option (see --help)");
-    }
+    else if (n + 1 == count)
+      return fail (error,
+          std::string (words[n]) + ": missing value or no such option (see --help)");
+    else if (n++; !take (options, words[n - 1], words[n], error))
+      return false;
   }
   const bool imported = options.imported.given (), data = !options.mirrors.empty ();
   if ((data && imported) || (!data && !imported && options.lines.empty ()))
@@ -413,16 +400,18 @@ main (int count, char **words)
   words = opencl::arguments_in_utf8 (words);
   Options options;
   GError *error = nullptr;
-  if (count == 2 && strcmp (words[1], "--help") == 0) {
+  if (count == 2 && (strcmp (words[1], "--help") == 0 || strcmp (words[1], "-h") == 0)) {
     fputs (help, stdout);
     fputs (flat_help, stdout);
     return 0;
   }
-  if (is_flat_calibration (count, words))
-    return calibrate_flat (count, words);
-  if (parse (count, words, options, &error) && calibrate (options, &error))
-    return 0;
-  fprintf (stderr, "oct-calibrate: %s\n", error->message);
-  g_error_free (error);
-  return 1;
+  const int status = g_strv_contains (words, "--flat")
+                         ? calibrate_flat (count, words, &error)
+                     : !parse (count, words, options, &error) ? 2
+                     : !calibrate (options, &error)           ? 1
+                                                              : 0;
+  if (status != 0)
+    fprintf (stderr, "oct-calibrate: %s\n", error->message);
+  g_clear_error (&error);
+  return status;
 }

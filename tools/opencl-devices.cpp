@@ -184,13 +184,14 @@ main (int argc, char *argv[])
   GError *error = nullptr;
   bool all_right = true;
 
-  if (argc > 2 + options || choice == "--help") {
-    std::cout
+  const bool helps = choice == "--help" || choice == "-h";
+  if (argc > 2 + options || choice[0] == '-') {
+    (helps ? std::cout : std::cerr)
         << "opencl-devices [--check | --report] [DEVICE]: lists devices by the names "
            "that the property `device` and GST_OPENCL_DEVICE accept, and the results "
            "of the self-check; --check runs the self-check again; --report adds what a "
            "report of a fault needs: versions, environment and plugins\n";
-    return argc > 2 + options ? 2 : 0;
+    return helps ? 0 : 2;
   }
   gst_init (nullptr, nullptr);
   if (reports)

@@ -12,8 +12,8 @@ import sys
 import zipfile
 
 
-class Missing(Exception):
-    """A package that could not be fetched, and why."""
+class Missing(SystemExit):
+    """A package that could not be fetched, and why: the last line of a script."""
 
 
 def cache_folder(*names):

@@ -33,20 +33,20 @@ import sys
 import time
 
 from .chain import DEPTHS
-from .jobs import UNFINISHED, Job, plugin_folders, record_of, remove, version
+from .files import write_whole
+from .jobs import (OWN_NAME, Job, plugin_folders, read_record, record_of, remove, unfinished_name,
+                   version)
+from .program import SIGNALS, Ended, Failed
 from .progress import Progress
-from .recordings import RAW, READERS, Options, RecordingError, read_text
+from .recordings import RAW, READERS, Options, read_text
 from .results import FORMATS, check_library
-from .system import lock_folder
 from .run import Run, connected
+from .system import lock_folder
+from .view.arguments import Parser, Refused
 
 SIZES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 PROGRAM = "oct-process"
-INTERRUPTED = 130  # exit status, as of shells
-
-
-def fail(text):
-    sys.exit(f"{PROGRAM}: {text}")
+LARGEST = 9 * 10**9  # timers of Python take no more seconds
 
 
 # --- arguments ---
@@ -54,20 +54,24 @@ def fail(text):
 
 def size(text):
     """Returns the number of bytes of a text such as 500M."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kMGT]?)B?", text)
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)([kMGT]?)B?", text)
     if not match:
-        raise argparse.ArgumentTypeError(f"{text}: expected bytes, as 500M or 2G")
+        raise argparse.ArgumentTypeError("expected bytes, as 500M or 2G")
     return int(float(match[1]) * SIZES[match[2]])
 
 
-def positive(kind, text):
+def number(kind, or_zero, text):
     try:
-        number = kind(text)
+        value = kind(text)
     except ValueError:
-        number = 0
-    if number <= 0:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
-    return number
+        value = -1
+    if not 0 <= value <= LARGEST or not (value or or_zero):
+        raise argparse.ArgumentTypeError(
+            f"expected a number {'from' if or_zero else 'above'} 0, up to {LARGEST}")
+    return value
+
+
+count, whole = functools.partial(number, int, False), functools.partial(number, int, True)
 
 
 def add_work(parser):
@@ -86,13 +90,12 @@ def add_work(parser):
 
 
 def add_reading(parser):
-    count = functools.partial(positive, int)
     group = parser.add_argument_group("how recordings are read")
     group.add_argument("--samples", metavar="N", type=count, help="of an A-line of raw files")
     group.add_argument("--lines", metavar="N", type=count, help="A-lines of a frame of raw files")
     group.add_argument("--format", metavar="NAME", default="U16LE",
                        help="of raw files, as octrawparse has it (%(default)s)")
-    group.add_argument("--header-bytes", metavar="N", type=int, default=0,
+    group.add_argument("--header-bytes", metavar="N", type=whole, default=0,
                        help="before the first frame of raw files")
     group.add_argument("--camera", metavar="N", type=int, choices=(0, 1), default=0,
                        help="of a .oct recording of two cameras (%(default)s)")
@@ -106,31 +109,29 @@ def add_reading(parser):
 def add_workers(parser):
     group = parser.add_argument_group("who processes them")
     where = group.add_mutually_exclusive_group()
-    where.add_argument("--workers", metavar="N", type=functools.partial(positive, int),
-                       help="processes of this machine")
+    where.add_argument("--workers", metavar="N", type=count, help="processes of this machine")
     where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler")
     where.add_argument("--scheduler-file", metavar="FILE",
                        help="that dask-scheduler --scheduler-file has written")
-    group.add_argument("--retries", metavar="N", type=int, default=2,
+    group.add_argument("--retries", metavar="N", type=whole, default=2,
                        help="of a task that fails for a reason that may go away (%(default)s)")
-    group.add_argument("--timeout", metavar="SECONDS", type=functools.partial(positive, float),
+    group.add_argument("--timeout", metavar="SECONDS", type=functools.partial(number, float, False),
                        help="for each task")
     group.add_argument("--report", metavar="FILE", type=pathlib.Path,
                        help="JSON file that says what became of each recording")
 
 
-def parse_arguments():
+def parse_arguments(words):
     usage, _, rest = __doc__.partition("\n\n")[2].partition("\n\n")
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, usage=usage, description=rest.partition("SPDX")[0],
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog=PROGRAM, usage=usage, description=rest.partition("SPDX")[0])
+    parser.intermixed = True
     parser.add_argument("recordings", metavar="FOLDER|FILE", type=pathlib.Path, nargs="+")
     for add in add_work, add_reading, add_workers:
         add(parser)
-    asked = parser.parse_intermixed_args()
+    asked = parser.parse_args(words)
     for path in asked.recordings:
         if not path.exists():
-            parser.error(f"{path}: no such file or folder")
+            raise Refused(f"{path}: no such file or folder")
     return asked
 
 
@@ -146,14 +147,11 @@ def is_recording_by_name(path, has_sizes):
 def source_of(result):
     """Returns the recording that a run made this result of, by the record beside it; None where it
     is no result."""
-    try:
-        made_of = json.loads(read_text(record_of(result)))
-        if not {"chain", "bytes", "modified"} <= made_of.keys():
-            return None
-    except (OSError, ValueError, AttributeError):
-        return None
+    made_of = read_record(record_of(result))
     # Records had no such line when all results were made in a subfolder.
     recording = made_of.get("recording", f"../{result.name}")
+    if not {"chain", "bytes", "modified"} <= made_of.keys() or not isinstance(recording, str):
+        return None
     return pathlib.Path(os.path.normpath(result.parent.resolve() / recording))
 
 
@@ -161,8 +159,11 @@ def files_of_settings(file, text):
     """Returns the files that a settings file names, which are no recordings, and itself."""
     if not file:
         return set()
-    values = [line.partition("=")[2].strip() for line in text.splitlines()]
-    return {file.resolve()} | {(file.parent / value).resolve() for value in values if value}
+    found = {file.resolve()}
+    for value in filter(None, (line.partition("=")[2].strip() for line in text.splitlines())):
+        with contextlib.suppress(OSError, RuntimeError, ValueError):  # no name of a file
+            found.add((file.parent / value).resolve())
+    return found
 
 
 def is_of_window(path):
@@ -182,22 +183,22 @@ def raw_files(folder, others):
 def recordings_of(folder, names, has_sizes, others):
     """Returns all files of these names but the results of a run over this folder, and others."""
     if names and ".." in pathlib.PurePath(names).parts:
-        fail(f"--names {names}: leads out of {folder}")
+        raise Refused(f"--names {names}: leads out of {folder}")
     try:
         found = sorted(path for path in folder.glob(names or "*")
                        if is_recording_by_name(path, has_sizes) or names and not path.is_dir())
     except (ValueError, NotImplementedError) as error:
-        fail(f"--names {names}: {error}")
+        raise Refused(f"--names {names}: {error}") from None
     sources = {path: source_of(path) for path in found}
     unread = None if names or has_sizes else raw_files(folder, others)
     found = [path for path, source in sources.items()
              if not (source and folder in source.parents)
-             and UNFINISHED not in path.name and path not in others
+             and not OWN_NAME.fullmatch(path.name) and path not in others
              and not (is_of_window(path) and not names)
              and not any(parent.suffix.lower() == ".zarr" for parent in path.parents)]
     if not found:
-        fail(f"{folder}: nothing there is named {names}" if names else
-             f"{folder}: no recording there; {unread or '--names PATTERN selects others'}")
+        raise Failed(f"{folder}: nothing there is named {names}" if names else
+                     f"{folder}: no recording there; {unread or '--names PATTERN selects others'}")
     if unread:
         print(f"{PROGRAM}: {folder}: left out: {unread}", file=sys.stderr)
     return found
@@ -207,8 +208,8 @@ def read_settings(file):
     """Returns the path of a settings file and its text."""
     try:
         return file.resolve(), read_text(file)
-    except (OSError, ValueError) as error:
-        fail(f"--settings {file}: {getattr(error, 'strerror', 'not a text file')}")
+    except UnicodeDecodeError:
+        raise Failed(f"{file}: not a text file") from None
 
 
 def settings_of_folder(asked, folder):
@@ -258,29 +259,27 @@ def refuse_conflicts(jobs):
         for file in job.result, job.record:
             other = makers.setdefault(file, job).recording
             if other != job.recording:
-                fail(f"{file}: both {other} and {job.recording} would make it: "
-                     "select one of them by --names")
+                raise Failed(f"{file}: both {other} and {job.recording} would make it: "
+                             "select one of them by --names")
         is_there = job.result.exists() or job.record.exists()
         if is_there and source_of(job.result) != job.recording:
-            fail(f"{job.result}: is there, and was not made of {job.recording}: "
-                 "choose another --output")
+            raise Failed(f"{job.result}: is there, and was not made of {job.recording}: "
+                         "choose another --output")
 
 
 def lock(folder):
     """Two at once in one folder would each take away what the other has not finished."""
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         lock_folder(folder)
     except BlockingIOError:
-        fail(f"{folder}: another {PROGRAM} is at work")
-    except OSError as error:
-        fail(f"{folder}: {error.strerror}")
+        raise Failed(f"{folder}: another {PROGRAM} is at work") from None
 
 
 def tidy(folder, kept):
     """Removes unfinished files of killed workers, but for those that a run continues."""
-    for leftover in folder.glob(f".*{UNFINISHED}*"):
-        if not any(leftover.name.startswith(f".{name}{UNFINISHED}") for name in kept):
+    for leftover in folder.glob(unfinished_name("*", "*")):
+        if OWN_NAME.fullmatch(leftover.name) and leftover.name[1:17] not in kept:
             remove(leftover)
 
 
@@ -288,10 +287,8 @@ def names_kept(jobs):
     """Returns the names of unfinished results of which parts may be written."""
     kept = set()
     for job in jobs:
-        try:
-            kept.add(job.temporary().name[1:].partition(".")[0])
-        except OSError:
-            pass  # the recording is gone, which the worker reports
+        with contextlib.suppress(OSError):  # the recording is gone, which the worker reports
+            kept.add(job.temporary().name[1:17])
     return kept
 
 
@@ -305,19 +302,11 @@ def summary(job, result):
 
 
 def write_report(path, asked, outcomes, began):
-    """Writes the report of --report, whole or not at all."""
     report = {"arguments": sys.argv[1:], "chain": asked.chain or DEPTHS,
               "began": time.strftime("%FT%T%z", time.localtime(began)),
               "seconds": round(time.time() - began, 3),
               "recordings": [summary(job, dict(result)) for job, result in outcomes.items()]}
-    written = path.with_name(f".{path.name}{UNFINISHED}")
-    try:
-        written.write_text(json.dumps(report, indent=1) + "\n")
-        os.replace(written, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            written.unlink()
-        fail(f"--report {path}: {error.strerror}")
+    write_whole(path, json.dumps(report, indent=1) + "\n")
 
 
 def print_dashboard(client):
@@ -331,18 +320,16 @@ def print_dashboard(client):
 
 
 def process(asked, jobs, outcomes):
-    """Processes the jobs and adds their outcomes. Returns whether it was interrupted."""
+    """Processes the jobs and adds their outcomes. Returns the exit status of an interruption."""
     try:
         with connected(asked) as client:
             print_dashboard(client)
             run = Run(client, jobs, asked.retries, outcomes)
             with Progress(run.total, len(jobs)) as progress:
                 run.run(progress)
-    except KeyboardInterrupt:
-        return True
-    except RecordingError as error:  # a library is missing
-        fail(error)
-    return False
+    except Ended as ended:
+        return ended.args[0]
+    return None
 
 
 def print_outcomes(outcomes):
@@ -360,13 +347,10 @@ def print_outcomes(outcomes):
     return len(failed)
 
 
-def main():
-    asked = parse_arguments()
+def main(words):
+    asked = parse_arguments(words)
     began = time.time()
-    try:
-        check_library(asked.to)
-    except RecordingError as error:
-        fail(f"--to {asked.to}: {error}")
+    check_library(asked.to)
     all_jobs = [job for path in asked.recordings for job in jobs_of(path.resolve(), asked)]
     outputs = dict.fromkeys(job.output for job in all_jobs)
     refuse_conflicts(all_jobs)
@@ -378,8 +362,9 @@ def main():
     outcomes = {job: {"status": "done before"} for job in all_jobs if job.is_done()}
     jobs = [job for job in all_jobs if job not in outcomes]
     print(f"{len(all_jobs)} recordings, {len(outcomes)} of them done before", flush=True)
-    interrupted = bool(jobs) and process(asked, jobs, outcomes)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupted = process(asked, jobs, outcomes) if jobs else None
+    for ending in SIGNALS:
+        signal.signal(ending, signal.SIG_IGN)
     for output in outputs:
         tidy(output, names_kept(jobs) if interrupted else [])
     failed = print_outcomes(outcomes)
@@ -388,7 +373,7 @@ def main():
     if interrupted:
         print(f"{PROGRAM}: interrupted; the same command continues with the "
               f"{len(all_jobs) - len(outcomes)} recordings that are left", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+        sys.exit(interrupted)
     processed = len(jobs) - failed
     print(f"{processed} processed, {failed} failed, into {', '.join(map(str, outputs))}")
     sys.exit(1 if failed else 0)

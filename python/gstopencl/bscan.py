@@ -2,11 +2,10 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import os
 import pathlib
-import signal
 import sys
 
+from . import program
 from .launch import Value, printed
 from .view.octoptions import (FILE, GIVE_ONE, add_calibration, add_file, add_range, parser_of,
                               read)
@@ -55,7 +54,7 @@ def words_of(options):
 
 
 def picture_of(words):
-    """Returns the picture as bytes, which are none without a whole frame. Raises ValueError."""
+    """Returns the picture as bytes, which are none without a whole frame. Raises PlayError."""
     from .calibration import MISSING, is_missing  # these need GStreamer
     from .frames import start_gstreamer
     from .play import played
@@ -69,35 +68,24 @@ def picture_of(words):
     return buffer.extract_dup(0, buffer.get_size()) if buffer else b""
 
 
-def write(path, picture):
-    """Writes a file that replaces the last one when it is whole. Raises ValueError."""
+def main(words):
+    options = read(parser_of(PROGRAM, USAGE, EXAMPLES, (
+        add_file, add_calibration, add_picture)), words)
+    words = words_of(options)
+    shown = printed([*words, "filesink name=file", Value("location", options.output)])
+    if options.print:
+        print(shown)
+        return
+    if doubt := check_size(options):
+        print(f"{PROGRAM}: {doubt}", file=sys.stderr)
+    print(f"B-scan of {options.file or 'the tissue that octtestsrc makes'}", file=sys.stderr)
+    if options.verbose:
+        print(f"gst-launch-1.0 {shown}", file=sys.stderr)
     from .play import written
 
-    with written(PROGRAM, "output", path) as unfinished:
-        pathlib.Path(unfinished).write_bytes(picture)
-
-
-def main(words):
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        options = read(parser_of(PROGRAM, USAGE, EXAMPLES, (
-            add_file, add_calibration, add_picture)), words)
-        if options.device:
-            os.environ["GST_OPENCL_DEVICE"] = options.device
-        words = words_of(options)
-        shown = printed([*words, "filesink name=file", Value("location", options.output)])
-        if options.print:
-            print(shown)
-            return
-        if doubt := check_size(options):
-            print(f"{PROGRAM}: {doubt}", file=sys.stderr)
-        print(f"B-scan of {options.file or 'the tissue that octtestsrc makes'}", file=sys.stderr)
-        if options.verbose:
-            print(f"gst-launch-1.0 {shown}", file=sys.stderr)
-        write(options.output, picture_of(words))
-    except ValueError as refused:
-        sys.exit(f"{PROGRAM}: {refused}")
+    with written("output", options.output) as unfinished:
+        pathlib.Path(unfinished).write_bytes(picture_of(words))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    program.run(PROGRAM, "gstopencl.bscan")

@@ -36,6 +36,8 @@ from .system import claim_device  # noqa: E402
 PACKAGE = pathlib.Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
 UNFINISHED = ".unfinished"
+# Names of the files and folders that runs make and remove
+OWN_NAME = re.compile(rf"\.[0-9a-f]{{16}}{re.escape(UNFINISHED)}(\.new)?(\.[a-z]+)?")
 TOPIC = "oct-process"  # of Dask's events, for progress within a task
 GRACE = 10  # seconds after the timeout until a worker that hangs ends
 
@@ -122,15 +124,15 @@ class Job:
 
     def is_done(self):
         try:
-            return self.result.exists() and json.loads(read_text(self.record)) == self.made_of()
-        except (OSError, ValueError):
+            return self.result.exists() and read_record(self.record) == self.made_of()
+        except OSError:  # the recording is gone
             return False
 
     def temporary(self):
         """Returns the name of an unfinished result that no other job has."""
         made_of = json.dumps([str(self.result), self.to, self.made_of()])
         name = hashlib.sha256(made_of.encode()).hexdigest()[:16]
-        return self.output / f".{name}{UNFINISHED}.{self.to}"
+        return self.output / unfinished_name(name, f".{self.to}")
 
     def publish(self, unfinished, made_of):
         """Publishes the result whole or not at all. The record goes first: alone it counts for
@@ -155,10 +157,24 @@ class Job:
                 "worker with GST_PLUGIN_PATH") from None
 
 
+def unfinished_name(name, suffix=""):
+    """Returns a name that OWN_NAME matches, of 16 hexadecimal digits."""
+    return f".{name}{UNFINISHED}{suffix}"
+
+
 def record_of(result):
     """Returns the file beside a result that says how it was made: scan.json of scan.npy, and
     scan.zarr.json of scan.zarr."""
     return result.with_suffix(".json" if result.suffix == ".npy" else f"{result.suffix}.json")
+
+
+def read_record(path):
+    """Returns the content of a record, which is empty if the file is missing or damaged."""
+    try:
+        made_of = json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return made_of if isinstance(made_of, dict) else {}
 
 
 def extent_of(path):
@@ -172,7 +188,7 @@ def remove(path):
     """Removes a file or a folder, which may be missing."""
     if path.is_dir() and not path.is_symlink():
         # Renamed first, so that no result is ever there in part
-        leftover = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
+        leftover = path.with_name(unfinished_name(secrets.token_hex(8)))
         os.replace(path, leftover)
         shutil.rmtree(leftover)
     else:
@@ -289,7 +305,7 @@ def run_whole(job, recording, deadline):
     """Processes a recording frame by frame."""
     report = reporter(job)
     made_of, chain = job.made_of(), job.chain_of(recording)
-    unfinished = job.output / f".{secrets.token_hex(8)}{UNFINISHED}.{job.to}"
+    unfinished = job.output / unfinished_name(secrets.token_hex(8), f".{job.to}")
     stream = FORMATS[job.to][0](unfinished, recording.count)
     try:
         with contextlib.closing(chain.samples(recording, deadline=deadline)) as samples:

@@ -4,13 +4,11 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
 import os
-import pathlib
-import secrets
-import shutil
 import subprocess
 import sys
 import tempfile
 
+from .files import adopt, errors_named, publish, replaced
 from .keying.gst import GLib, Gst
 from .launch import build
 
@@ -30,7 +28,7 @@ sys.exit(sink.get_child_by_index(0).get_factory().get_name() == "fakesink")
 NO_ERROR = b"cmInitParaError."  # ends a line of openh264enc at the end of each film
 
 
-class PlayError(ValueError):
+class PlayError(Exception):
     """A pipeline that failed, with the reason"""
 
 
@@ -100,41 +98,28 @@ def follow(pipeline, program):
 
 
 @contextlib.contextmanager
-def written(program, option, path):
-    """Yields the name of a file that becomes the file `path` when it is whole. A failure leaves the
-    last one as it was. Links are followed, and a file that exists keeps its mode."""
-    target = pathlib.Path(path).resolve()
-    unfinished = target.with_name(f".{program}-{secrets.token_hex(8)}")
-    if target.exists() and not target.is_file():
-        kind = "a folder" if target.is_dir() else "not a regular file"
-        raise ValueError(f"--{option} {path}: {kind}")
-    try:
-        open(unfinished, "xb").close()
-        if target.exists():
-            shutil.copymode(target, unfinished)
-        yield str(unfinished)
-        if not unfinished.stat().st_size:
+def written(option, path):
+    """Yields the name of a file that becomes the file `path` of an option when it is whole, as
+    replaced () does. Prints the path. Raises PlayError if nothing was written."""
+    with replaced(path, f"--{option} {path}") as unfinished:
+        yield unfinished
+        if not os.path.getsize(unfinished):
             raise PlayError("not one whole frame")
-        os.replace(unfinished, target)
-        print(target, flush=True)
-    except OSError as error:
-        raise ValueError(f"--{option} {path}: {error.strerror}") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    print(os.path.realpath(path), flush=True)
 
 
 @contextlib.contextmanager
-def written_series(program, option, path):
+def written_series(option, path):
     """The same for files with numbers, at the %d of `path`. Yields a format of their names."""
     folder, name = os.path.split(os.path.abspath(path))
-    try:
-        with tempfile.TemporaryDirectory(prefix=f".{program}-", dir=folder) as unfinished:
-            yield os.path.join(unfinished.replace("%", "%%"), name)
-            files = sorted(os.listdir(unfinished))
-            if not files:
-                raise PlayError("not one whole frame")
-            for file in files:
-                os.replace(os.path.join(unfinished, file), os.path.join(folder, file))
-            print(os.path.join(folder, name), flush=True)
-    except OSError as error:
-        raise ValueError(f"--{option} {path}: {error.strerror}") from None
+    with errors_named(f"--{option} {path}"), \
+            tempfile.TemporaryDirectory(prefix=".gstopencl-", dir=folder) as unfinished:
+        yield os.path.join(unfinished.replace("%", "%%"), name)
+        files = sorted(os.listdir(unfinished))
+        if not files:
+            raise PlayError("not one whole frame")
+        for file in files:
+            source, target = os.path.join(unfinished, file), os.path.realpath(os.path.join(folder, file))
+            adopt(target, source)
+            publish(source, target)
+    print(os.path.join(folder, name), flush=True)

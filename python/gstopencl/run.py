@@ -6,13 +6,13 @@ import contextlib
 import logging
 import os
 import pathlib
-import sys
 import tempfile
 import zipfile
 from asyncio import CancelledError
 
 from .jobs import (PACKAGE, TOPIC, Plan, begin_all, discard, extent_of, finish, journal_of,
                    listed_devices, parts_done, run_part, version)
+from .program import Failed
 from .recordings import library
 from .system import END_AT_ONCE, without_interrupts
 
@@ -65,11 +65,11 @@ def connect_to_scheduler(distributed, asked):
                     ("--scheduler-file", {"scheduler_file": asked.scheduler_file})
     value = asked.scheduler or asked.scheduler_file
     if asked.scheduler_file and not os.path.isfile(value):
-        sys.exit(f"oct-process: {option} {value}: no such file")
+        raise Failed(f"{option} {value}: no such file")
     try:
         client = distributed.Client(**where, timeout=SCHEDULER_ANSWERS_AFTER)
     except (OSError, ValueError) as error:
-        sys.exit(f"oct-process: {option} {value}: no scheduler answers there: {error}")
+        raise Failed(f"{option} {value}: no scheduler answers there: {error}") from None
     send_package(client)
     return client
 

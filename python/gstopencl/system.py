@@ -51,16 +51,16 @@ def claim_device(devices):
 
 @contextlib.contextmanager
 def without_interrupts():
-    """Blocks SIGINT in threads and processes that start here, where the system can; the caller
-    ends them. The resource tracker of Python starts first: it would unblock the signal, and warn
-    of killed workers."""
+    """Blocks SIGINT and SIGTERM in threads and processes that start here, where the system can; the
+    caller ends them. The resource tracker of Python starts first: it would unblock the signals, and
+    warn of killed workers."""
     os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [
         os.environ.get("PYTHONWARNINGS"), "ignore::UserWarning:multiprocessing.resource_tracker"]))
     if os.name == "nt":
         yield
         return
     resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:

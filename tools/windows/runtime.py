@@ -22,10 +22,10 @@ for _variable, _folder in FOLDERS.items():
         os.environ[_variable] = os.pathsep.join([_folder, *filter(None, _known)])
 
 
-def run_module(name):
+def run_module(program, module):
     from gstreamer_libs import setup_python_environment
     setup_python_environment()
-    sys.exit(importlib.import_module(name).main())
+    importlib.import_module("gstopencl.program").run(program, module)
 
 
 def run_program(name):
@@ -36,11 +36,11 @@ def run_program(name):
 
 
 def oct_process():
-    run_module("gstopencl.batch")
+    run_module("oct-process", "gstopencl.batch")
 
 
 def opencl_key():
-    run_module("gstopencl.keying.main")
+    run_module("opencl-key", "gstopencl.keying.main")
 
 
 def opencl_view():

@@ -2,10 +2,9 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import argparse
 import re
 
-from ..view.arguments import Parser, fault_of
+from ..view.arguments import Parser, check_utf8, fault_of
 
 PROGRAM = "opencl-key"
 ABOUT = """\
@@ -149,8 +148,7 @@ def add_options(group, options):
 
 def parser():
     made = Parser(prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE]", description=ABOUT,
-                  epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
-                  allow_abbrev=False)
+                  epilog=EXAMPLES)
     made.add_argument("file", nargs="?", metavar="FILE", help="picture or film")
     for title, options in GROUPS.items():
         add_options(made.add_argument_group(title), options)
@@ -159,6 +157,7 @@ def parser():
 
 def parsed(words):
     """Returns the arguments, with None for options that were not given. Raises ValueError."""
+    check_utf8(words)
     asked = parser().parse_args(words)
     for check in check_values, check_pairs, check_files:
         check(asked)

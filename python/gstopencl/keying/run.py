@@ -197,7 +197,7 @@ class Run:
         """Returns the context in which the file of an option is written."""
         path = getattr(self.asked, option)
         write = written_series if option == "matte" and is_series(path) else written
-        return write(PROGRAM, option, path)
+        return write(option, path)
 
     def show(self, parts):
         if self.asked.verbose:
@@ -214,8 +214,6 @@ class Run:
 
 def run(asked):
     """Raises ValueError for arguments that cannot be used."""
-    if asked.device:
-        os.environ["GST_OPENCL_DEVICE"] = asked.device
     Gst.init(None)
     asked.background = asked.background or shipped("garden.jpg")
     if not asked.file and not asked.camera:
@@ -228,4 +226,4 @@ def run(asked):
             asked.network = model_of(asked.network)
         keying.play()
     except PlayError as error:
-        sys.exit(f"{PROGRAM}: {asked.file or asked.camera}: {error}")
+        raise PlayError(f"{asked.file or asked.camera}: {error}") from None

@@ -28,7 +28,13 @@ def check_utf8(words):
 
 class Parser(argparse.ArgumentParser):
     """Reports a refused option in one sentence. The value of an option may begin with a minus sign,
-    and so may all words after --. A value that may be left out is one of the choices."""
+    and so may all words after --. A value that may be left out is one of the choices. Options may
+    stand between FILEs if `intermixed`. --device becomes the default of all elements."""
+    intermixed = False
+
+    def __init__(self, **more):
+        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **more)
+        self.add_argument("--debug", action="store_true", help="shows where an error comes from")
 
     def error(self, message):
         found = re.fullmatch(r"argument (.+?): (.*)", message, re.DOTALL)
@@ -41,7 +47,6 @@ class Parser(argparse.ArgumentParser):
     def parse_args(self, words):
         actions = {option: action for action in self._actions for option in action.option_strings}
         self.given, joined, rest = {}, [], list(words)
-        check_utf8(words)
         while rest and rest[0] != "--":
             word = rest.pop(0)
             action = actions.get(word)
@@ -51,4 +56,7 @@ class Parser(argparse.ArgumentParser):
                 self.given[word] = rest.pop(0)
                 word = f"{word}={self.given[word]}"
             joined.append(word)
-        return super().parse_args(joined + rest)
+        asked = (super().parse_intermixed_args if self.intermixed else super().parse_args)(joined + rest)
+        if getattr(asked, "device", None):
+            os.environ["GST_OPENCL_DEVICE"] = asked.device
+        return asked

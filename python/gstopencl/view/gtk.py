@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 
+from ..program import Failed
+
 try:
     import gi
 
@@ -26,12 +28,12 @@ STYLE = b"""
 """
 
 
-def need_display(program):
-    """Initialises GStreamer and GTK, or ends the program. `program`: its name in the reason"""
+def need_display():
+    """Initialises GStreamer and GTK. Raises Failed."""
     GLib.set_prgname("opencl-view")  # as the .desktop file, for the icon of the window
     Gst.init(None)
     if not Gtk.init_check(None)[0]:
-        sys.exit(f"{program}: cannot open a display (docs/trouble.md)")
+        raise Failed("cannot open a display (docs/trouble.md)")
     use_style(STYLE)
 
 

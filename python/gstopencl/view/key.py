@@ -2,7 +2,6 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import os
 import pathlib
 import sys
 
@@ -373,8 +372,6 @@ class Keying(BranchingView):
 def view_of(words):
     """Returns the window of the arguments, or None with --print. Raises ValueError."""
     asked = parser().parse_args(words)
-    if asked.device:
-        os.environ["GST_OPENCL_DEVICE"] = asked.device
     check_outputs(asked)
     settings = settings_of(asked)
     background = background_of(asked.background)
@@ -403,10 +400,7 @@ def main(words):
         parser().parse_args(["--help"])
     Gst.init(None)
     if "--print" not in words:
-        need_display(PROGRAM)
-    try:
-        view = view_of(words)
-    except (ValueError, GLib.Error) as error:
-        sys.exit(f"{PROGRAM}: {getattr(error, 'message', error)}")
+        need_display()
+    view = view_of(words)
     if view:
         show(view)

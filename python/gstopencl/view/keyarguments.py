@@ -2,7 +2,6 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import argparse
 import os
 
 from ..keying.arguments import KEY, SETTINGS, add_options, check_values, given, property_of
@@ -26,9 +25,8 @@ choose the settings."""
 
 
 def parser():
-    made = Parser(
-        prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE | DEVICE]", description=ABOUT,
-        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    made = Parser(prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE | DEVICE]", description=ABOUT,
+                  epilog=EXAMPLES)
     add = made.add_argument
     add("file", nargs="?", metavar="FILE", help="film or picture, or a camera such as /dev/video0")
     add("--camera", metavar="DEVICE", help="instead of FILE, such as /dev/video0")

@@ -17,6 +17,7 @@ this project has a control for each property that may change while it plays. --o
 Options:
   --loop          start again at the end
   --quit-at-end   close the window at the end of the stream or at an error
+  --debug         show where an error comes from
   -h, --help      show this text
 
 Enter applies numbers and texts. Colours are shown as 0xAARRGGBB and accept hexadecimal and decimal
@@ -28,9 +29,8 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import importlib
 import pathlib
-import sys
 
-from .arguments import Refused, check_utf8
+from .arguments import check_utf8
 
 # Modules that take the words after an entry. They are imported when they are used, so that --help
 # works without GTK.
@@ -47,12 +47,9 @@ def entry_of(words):
     return [SUFFIXES[suffix], "--", *words] if suffix in SUFFIXES else words
 
 
-def main():
-    words = entry_of(sys.argv[1:])
-    try:
-        check_utf8(words)  # GTK reads them when it is imported
-    except Refused as refused:
-        sys.exit(f"opencl-view: {refused}")
+def main(words):
+    words = entry_of(words)
+    check_utf8(words)  # GTK reads them when it is imported
     if words and words[0] in ("-h", "--help"):
         print(__doc__.partition("SPDX")[0].rstrip())
     elif words and words[0] in ENTRIES:

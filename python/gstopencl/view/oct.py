@@ -3,23 +3,15 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import ctypes
-import os
-import sys
 
 from ..launch import printed
-from .arguments import Refused
 from .octoptions import options_of
 from .octpipeline import check_size, words_of
-
-PROGRAM = "opencl-view"
 
 
 def enable_fake_camera():
     """Lets Aravis list its simulated camera Fake_1, for trying without an instrument."""
-    try:
-        ctypes.CDLL("libaravis-0.8.so.0").arv_enable_interface(b"Fake")
-    except OSError as error:
-        raise Refused(f"--camera: {error}") from None
+    ctypes.CDLL("libaravis-0.8.so.0").arv_enable_interface(b"Fake")
 
 
 def live_of(options):
@@ -37,28 +29,14 @@ def live_of(options):
     return live
 
 
-def play(options):
-    """Shows the window until it is closed."""
-    from .gtk import GLib, need_display
-    from .window import show
-
-    need_display(PROGRAM)
-    try:
-        live = live_of(options)
-    except (ValueError, GLib.Error) as error:
-        raise Refused(getattr(error, "message", error)) from None
-    show(live)
-
-
 def main(words):
     """Runs opencl-view --oct with its arguments. --help and --print work without GTK."""
-    try:
-        options = options_of(words)
-        if options.device:
-            os.environ["GST_OPENCL_DEVICE"] = options.device
-        if options.print:
-            print(printed(words_of(options)))
-        else:
-            play(options)
-    except Refused as refused:
-        sys.exit(f"{PROGRAM}: {refused}")
+    options = options_of(words)
+    if options.print:
+        print(printed(words_of(options)))
+        return
+    from .gtk import need_display
+    from .window import show
+
+    need_display()
+    show(live_of(options))

@@ -8,7 +8,7 @@ import re
 import sys
 
 from ..launch import Value
-from .arguments import Parser, Refused, fault_of
+from .arguments import Parser, Refused, check_utf8, fault_of
 
 NUMBER = r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 FILE = """\
@@ -177,8 +177,7 @@ def add_recording(parser):
 
 def parser_of(program, usage, epilog, groups):
     """Returns the parser of a program, whose `groups (parser)` add options."""
-    parser = Parser(prog=program, usage=usage, epilog=epilog, allow_abbrev=False,
-                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog=program, usage=usage, epilog=epilog)
     for add in groups:
         add(parser)
     parser.add_argument("--print", action="store_true",
@@ -190,6 +189,7 @@ def parser_of(program, usage, epilog, groups):
 
 def read(parser, words):
     """Returns the options as argparse's namespace. Raises Refused."""
+    check_utf8(words)
     options = parser.parse_args(words)
     if options.file and fault_of(options.file):
         raise Refused(f"{options.file}: {fault_of(options.file)}")

@@ -2,9 +2,11 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import contextlib
 import pathlib
 import time
 
+from ..files import write_whole
 from ..launch import Value, printed
 from ..settingslines import line_of
 from .branches import Branch
@@ -143,7 +145,7 @@ class Recording(Branch):
                  *(" ".join(["#", element.get_factory().get_name(), f"name={element.get_name()}",
                              *map(str, launch_properties(element))])
                    for element in elements_of(self.pipeline))]
-        self.path.with_suffix(".txt").write_text("\n".join(lines) + "\n")
+        write_whole(self.path.with_suffix(".txt"), "\n".join(lines) + "\n")
 
     def extent(self):
         caps = self.tee.get_static_pad("sink").get_current_caps()
@@ -181,8 +183,5 @@ class Recording(Branch):
         """Ends at once, and writes the result as the last line of the settings."""
         said = f"broken off: {why}" if why else self.extent()
         self.remove()
-        try:
-            with self.path.with_suffix(".txt").open("a") as settings:
-                settings.write(f"# {' '.join(said.splitlines())}\n")
-        except OSError:  # a disk that is full
-            pass
+        with contextlib.suppress(OSError), self.path.with_suffix(".txt").open("a") as settings:
+            settings.write(f"# {' '.join(said.splitlines())}\n")  # unless the disk is full

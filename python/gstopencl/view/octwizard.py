@@ -4,10 +4,12 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import collections
 import pathlib
+import shutil
 import time
 
 import numpy as np
 
+from ..files import replaced, write_whole
 from ..frames import structure_of
 from .gtk import Gdk, Gst, Gtk, in_row, name_widget, pack
 from .octplot import Plot
@@ -317,7 +319,12 @@ class Wizard(Gtk.Assistant):
         folder.mkdir(parents=True)
         names = ["dispersion-phase"] if self.keeps_wavelengths() else \
             ["resample-map", "dispersion-phase"]
-        for name in names:
-            np.save(folder / f"{name}.npy", array_of(self.found, name))
-        (folder / "settings.txt").write_text("".join(f"{name}={name}.npy\n" for name in names))
+        try:
+            for name in names:
+                with replaced(folder / f"{name}.npy") as unfinished, open(unfinished, "wb") as file:
+                    np.save(file, array_of(self.found, name))
+            write_whole(folder / "settings.txt", "".join(f"{name}={name}.npy\n" for name in names))
+        except OSError:
+            shutil.rmtree(folder, ignore_errors=True)  # so that the user can try again
+            raise
         return folder / "settings.txt"

@@ -5,6 +5,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import pathlib
 import time
 
+from ..files import write_whole
 from .gtk import GLib, Gst, GstVideo
 
 TIMEOUT = 10 * Gst.SECOND  # for the conversion of a frame
@@ -53,7 +54,9 @@ def pixel_at(sink, x, y):
     if not share or not (0 <= share[0] < 1 and 0 <= share[1] < 1):
         return None
     info = GstVideo.VideoInfo.new_from_caps(sink.get_property("last-sample").get_caps())
-    return int(share[0] * info.width), int(share[1] * info.height)
+    # An edge between two pixels belongs to the second one, also if it is rounded down.
+    return tuple(min(int(part * length + 1e-6), length - 1)
+                 for part, length in zip(share, (info.width, info.height)))
 
 
 def colour_at(sink, x, y):
@@ -84,7 +87,7 @@ def save_pictures(sinks, program, folder=None):
         data, _ = converted(sink, "image/png")
         name = stem if len(sinks) == 1 else f"{stem}-{sink.get_name()}"
         paths.append(unused(folder, name, ".png"))
-        paths[-1].write_bytes(data)
+        write_whole(paths[-1], data)
     return paths
 
 

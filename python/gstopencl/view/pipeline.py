@@ -2,9 +2,10 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import sys
+import re
 
-from .gtk import GLib, Gst, need_display
+from .arguments import Refused
+from .gtk import Gst, need_display
 from .window import View, show
 
 OPTIONS = "--quit-at-end", "--loop"
@@ -25,13 +26,13 @@ def main(words):
     while words and words[0] in OPTIONS:
         options.add(words.pop(0))
     if not words:
-        sys.exit("opencl-view: no pipeline is given; --help shows how")
+        raise Refused("no pipeline is given; --help shows how")
     if words[0].startswith("-"):
-        sys.exit(f"opencl-view: unknown option {words[0]}; --help lists the options")
-    need_display("opencl-view")
-    try:
-        view = view_of(words[0] if len(words) == 1 else words, "--quit-at-end" in options)
-    except GLib.Error as error:
-        sys.exit(f"opencl-view: {error.message}")
+        raise Refused(f"unknown option {words[0]}; --help lists the options")
+    for word in words[1:]:
+        if re.search(r"[\x00-\x1f]", word):  # would end a word of the pipeline, and begin an element
+            raise Refused(f"{word!r}: a control character in a word of a pipeline")
+    need_display()
+    view = view_of(words[0] if len(words) == 1 else words, "--quit-at-end" in options)
     view.transport.loop.set_active("--loop" in options)
     show(view)

@@ -5,6 +5,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import json
 import pathlib
 
+from ..files import write_whole
 from .gtk import GLib, Gtk, icon_button, in_column, in_row, name_widget, pack
 from .properties import read_text
 
@@ -34,7 +35,7 @@ def save(name, rows):
             "factory": row.element.get_factory().get_name(), "name": row.element.get_name(),
             "properties": {}})
         found["properties"][row.spec.name] = read_text(row.element, row.spec)
-    path.write_text(json.dumps({"elements": list(elements.values())}, indent=2) + "\n")
+    write_whole(path, json.dumps({"elements": list(elements.values())}, indent=2) + "\n")
 
 
 def load(name, rows):
@@ -45,7 +46,7 @@ def load(name, rows):
     try:
         saved = json.loads(path.read_text())["elements"]
         wanted = [(one["factory"], one["name"], dict(one["properties"])) for one in saved]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a preset: {error!r}") from None
     missing, refused, present = [], [], list({row.element: None for row in rows})
     for factory, own_name, properties in wanted:

@@ -109,7 +109,7 @@ def run_program(words):
 
 
 def main(_words):
-    need_display("opencl-view")
+    need_display()
     page = Start()
     at_signal(Gtk.main_quit)
     page.window.show_all()

@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 """Promise: chromakey, greenscreenbin, opencl-key and opencl-view --key have the same options with
-the same names, defaults and values. Exceptions are listed with their reasons.
+the same names, defaults and values. Exceptions are listed with their reasons. Each option changes the
+frames of each program that has it. A key is the colour of the pixel that is picked, in each format.
 
 usage: keyoptions.py
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import functools
+import itertools
+import os
 import re
+import tempfile
+
+import numpy as np
 
 from xscreen import screen
 
@@ -44,6 +51,17 @@ VALUES = {
     "garbage-polygon": ("0,0,1,.5,0.5,1.0", "<0, 0, 1, 0.5, 0.5, 1>"), "grow": ("-2", "-2"),
     "feather": ("3", "3"), "light-wrap": ("0.5", "0.5"),
 }
+
+# Other options that an option needs to have an effect
+NEEDED = {"tolerance": {"method": "distance"}, "spill-balance": {"spill-method": "average"},
+          "light-wrap": {"background": "ffffff"}, "limit": {"method": "distance"}, "flow": {"method": "distance"},
+          "linear": {"auto-linear": "false"}}
+# Values of options that only opencl-key has
+OF_SCRIPT = {"key": "2040c0", "pick": "150,90", "fill": "2", "noise": "3", "flow": "0", "limit": "0.01"}
+GREEN, GREY, BLUE = (16, 160, 48), (120, 120, 120), (32, 64, 192)
+WIDTH, HEIGHT = 160, 192
+RGBA = "opencldownload ! videoconvert ! video/x-raw,format=RGBA ! appsink name=out sync=false"
+FORMATS = "RGBA BGRA ARGB ABGR RGBA64_LE NV12 NV21 I420 YV12 YUY2 UYVY"
 
 
 def values_of(element):
@@ -134,11 +152,106 @@ def check_values():
             assert value_in(program(*words), "linear") == value, (program, words)
 
 
-with screen():
+def frames_of(playing, width=WIDTH):
+    """Plays a pipeline and returns the frames of its appsink."""
+    playing.set_state(Gst.State.PLAYING)
+    frames = []
+    while sample := playing.get_by_name("out").emit("try-pull-sample", 20 * Gst.SECOND):
+        buffer = sample.get_buffer()
+        frames.append(np.frombuffer(buffer.extract_dup(0, buffer.get_size()), np.uint8))
+    ended = playing.get_bus().timed_pop_filtered(20 * Gst.SECOND, Gst.MessageType.ERROR | Gst.MessageType.EOS)
+    playing.set_state(Gst.State.NULL)
+    assert frames and ended and ended.type == Gst.MessageType.EOS, ended and ended.parse_error()
+    return np.stack(frames).reshape(len(frames), -1, width, 4)
+
+
+def write_film(path):
+    """Writes frames in which each option finds something to do: noise, light that falls, a soft edge of
+    mixed levels, spill, shadow, tape, holes, and colours between the screen and the subject."""
+    generator = np.random.default_rng(3)
+    share = np.clip((np.abs(np.arange(WIDTH) - 70) - 26) / 12, 0, 1)[:, None]
+    frame = np.zeros((HEIGHT, WIDTH, 3)) + GREEN
+    frame[:, 130:] *= 0.5
+    frame[16:80] = share * GREEN + (1 - share) * GREY
+    frame[30:40, 60:80], frame[44:52, 60:80] = (100, 140, 90), (110, 140, 30)
+    frame[56:70, 60:80], frame[60:62, 70:72], frame[4:6, 60:62] = (60, 145, 70), GREEN, GREY
+    frame[84:96, 20:40], frame[104:184, 20:116] = BLUE, (118, 132, 114)
+    frames = [frame * (1 - 0.08 * number) + generator.normal(0, 3, frame.shape) for number in range(3)]
+    np.clip(np.round(frames), 0, 255).astype(np.uint8).tofile("film.raw")
+    frames_of(Gst.parse_launch(
+        f"filesrc location=film.raw ! rawvideoparse format=rgb width={WIDTH} height={HEIGHT} framerate=25/1"
+        f" ! tee name=t ! queue ! videoconvert ! pngenc ! qtmux ! filesink location={path}"
+        " t. ! queue ! videoconvert ! video/x-raw,format=RGBA ! appsink name=out sync=false"))
+
+
+def by_element(factory, path, options):
+    """Returns the frames of chromakey or of greenscreenbin."""
+    values = {**(OWN_DEFAULTS if factory == "chromakey" else {}), "auto-key": "none", "key-color": "0xff10a030",
+              **{name: arguments.property_of(name, value) for name, value in options.items()}}
+    if values.pop("background", None):
+        values["background-location"] = path  # the light of a colour does not wrap
+    return frames_of(build([
+        f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,format=RGBA ! openclupload"
+        f" ! {factory} name=key", *(Value(*pair) for pair in values.items()), f"! {RGBA}"], Gst.parse_launch))
+
+
+def by_script(path, options):
+    usual = {"background": "none"} if "pick" in options else {"key": "10a030", "background": "none"}
+    asked = arguments.parsed([*(f"--{name}={value}" for name, value in (usual | options).items()), path])
+    asked.pick = asked.pick and tuple(map(int, asked.pick.split(",")))
+    parts = pipeline.Keying(asked, (WIDTH, HEIGHT), False).keyed()
+    playing = build([*parts, "video/x-raw,format=RGBA ! appsink name=out sync=false"], Gst.parse_launch)
+    pipeline.blend_alike(playing)
+    return frames_of(playing)
+
+
+def check_effects():
+    """Each option changes the frames of the programs that have it."""
+    write_film("film.mov")
+    players = {name: functools.partial(by_element, name) for name in ("chromakey", "greenscreenbin")}
+    before = {}
+    values = {name: text for name, (text, _) in VALUES.items()} | {"linear": "false"} | OF_SCRIPT
+    for (name, value), (program, played) in itertools.product(
+            values.items(), (players | {"opencl-key": by_script}).items()):
+        if program in players and not made(program).find_property(name):
+            assert program == "chromakey" or name in NO_PROPERTIES, (program, name)
+            continue
+        needed = NEEDED.get(name, {})
+        key = program, *needed.items()
+        if key not in before:
+            before[key] = played("film.mov", needed)
+            assert needed or (played("film.mov", needed) == before[key]).all(), key
+        assert (played("film.mov", needed | {name: value}) != before[key]).any(), (program, name, value)
+
+
+def check_picked_pixels():
+    """One pixel in each corner of 161x97 pixels is picked. A square in the middle has its colour, too.
+    Chroma of camera formats is interpolated within two pixels of an edge."""
+    colours = (40, 160, 70), (50, 60, 180), (170, 150, 40), (20, 20, 20)
+    frame = np.zeros((97, 161, 3), np.uint8) + np.uint8((150, 90, 110))
+    corners = frame[:4, :4], frame[:4, 156:], frame[92:, :4], frame[92:, 156:]
+    for number, (colour, corner) in enumerate(zip(colours, corners)):
+        corner[:] = frame[40:48, 40 + 16 * number:48 + 16 * number] = colour
+    frame[:, 1::158] += 20  # neighbours of the picked pixels differ in luma
+    frame[1::94] += 20
+    np.pad(frame.reshape(97, -1), ((0, 0), (0, 1))).tofile("corners.raw")
+    for kind in FORMATS.split():
+        for number, (x, y) in enumerate(((0, 0), (160, 0), (0, 96), (160, 96))):
+            alpha = frames_of(Gst.parse_launch(
+                "filesrc location=corners.raw ! rawvideoparse format=rgb width=161 height=97 ! videoconvert"
+                f" chroma-mode=none ! video/x-raw,format={kind} ! openclupload ! chromakey tolerance=0.03"
+                f" auto-key=rectangle auto-key-x={x} auto-key-y={y} auto-key-width=1 auto-key-height=1 ! {RGBA}"),
+                161)[0, ..., 3]
+            clear = [not alpha[42:46, 42 + 16 * other:46 + 16 * other].any() for other in range(4)]
+            assert clear == [other == number for other in range(4)], (kind, x, y, alpha[40:48, 40:104])
+            assert alpha[y, x] == 0 and (alpha[10:30] == 255).all(), (kind, x, y)
+
+
+with tempfile.TemporaryDirectory() as folder, screen():
     # GTK connects to the display when it is imported.
     from gi.repository import GObject
     from gstopencl.keying import arguments, pipeline
-    from gstopencl.launch import build
+    from gstopencl.launch import Value, build
     from gstopencl.view import keyarguments, keypipeline, properties
     from gstopencl.view.gtk import Gst
 
@@ -146,4 +259,8 @@ with screen():
     check_names()
     check_defaults()
     check_values()
+    os.chdir(folder)
+    check_effects()
+    check_picked_pixels()
+    os.chdir("/")
 print("as promised")

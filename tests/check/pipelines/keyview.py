@@ -21,7 +21,7 @@ import urllib.parse
 import numpy as np
 
 from hostilenames import HOSTILE
-from xscreen import greens_on_screen, press_button, screen
+from xscreen import close, greens_on_screen, press_button, run_until, screen
 
 WIDTH, HEIGHT, RATE, FRAMES = 320, 240, 25, 50
 SCREEN, BEFORE, AFTER = (16, 160, 48), (200, 60, 60), (240, 220, 230)
@@ -74,15 +74,6 @@ def colour(rgb):
 
 
 # --- the window ---
-
-
-def run_until(view, what, timeout=60):
-    end = time.monotonic() + timeout
-    while not what():
-        assert time.monotonic() < end, "waited in vain"
-        assert not view.failed, view.failed
-        gtk.GLib.timeout_add(100, gtk.Gtk.main_quit)
-        gtk.Gtk.main()
 
 
 def picture_of(sink):
@@ -143,11 +134,6 @@ def view_of(*words):
     view.transport.loop.set_active(True)
     view.play()
     return view
-
-
-def close(view):
-    view.stop()
-    view.window.destroy()
 
 
 def near(*pairs):
@@ -559,7 +545,7 @@ def check_hostile_names(folder):
             (["-dash.mov"], "no such option (see --help): -dash.mov"):
         running = program(*words)
         _, said = running.communicate(timeout=TIMEOUT)
-        assert running.returncode == 1 and reason in said and "Traceback" not in said, (words, said)
+        assert running.returncode == 2 and reason in said and "Traceback" not in said, (words, said)
     os.chdir("/")
 
 
@@ -582,7 +568,7 @@ def check_refusals(folder):
     ):
         running = program(*words)
         _, said = running.communicate(timeout=TIMEOUT)
-        assert running.returncode == 1 and reason in said, (words, said)
+        assert running.returncode == 2 and reason in said, (words, said)
         assert len(said.strip().splitlines()) == 1, said
     view = key.view_of([str(folder / "notes.txt")])
     assert view.messages.bar.get_visible()

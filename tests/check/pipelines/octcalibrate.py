@@ -221,7 +221,8 @@ def check_refusals():
         (("--mirror", "cut.oct"), "cut.oct: no zip archive in 5000 bytes"),
     ):
         done = calibrate(*words)
-        assert done.returncode == 1 and said in done.stderr, (words, done.stderr)
+        status = 1 if said in ("no fringe found above", "resample-polynomial", "expected 64") else 2
+        assert done.returncode == status and said in done.stderr, (words, done)
 
 
 with tempfile.TemporaryDirectory() as folder:

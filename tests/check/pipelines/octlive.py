@@ -15,7 +15,6 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import os
 import pathlib
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -25,6 +24,7 @@ import time
 
 import numpy as np
 
+from fulldisk import full_disk
 from hostilenames import HOSTILE
 from octwriter import Recording, chirp_of
 from xscreen import greens_on_screen, levels_on_screen, screen
@@ -404,6 +404,9 @@ def check_wizard():
     check_result(wizard)
     folder = pathlib.Path("calibrated").resolve()
     wizard.result.folder.set_text(str(folder))
+    with full_disk():
+        wizard.emit("apply")
+    assert "Not saved" in wizard.result.said.get_text() and not folder.exists() and not wizard.saved
     wizard.emit("apply")
     wizard.emit("close")
     assert not live.wizard
@@ -502,12 +505,13 @@ def check_failing_recordings():
     press(live, "space")
     assert not live.recording and "no recording" in live.told, live.told
     live.folder = pathlib.Path("recorded").resolve()
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (8 * SAMPLES * LINES * 2, before[1]))
-    press(live, "space")
-    play_until(live, lambda: not live.recording)
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with full_disk():
+        press(live, "space")
+    assert not live.recording and "File too large" in live.told, live.told
+    assert not os.listdir("recorded"), os.listdir("recorded")
+    with full_disk(8 * SAMPLES * LINES * 2):
+        press(live, "space")
+        play_until(live, lambda: not live.recording)
     assert re.search(r"broken off: \S+ has 7 complete frames; ", live.told), live.told
     (left,) = pathlib.Path("recorded").glob("*.npy.*")
     assert len(np.load(left)) == 7
@@ -614,7 +618,7 @@ def check_sizes():
     calibration is missing, and where a raw file looks like floats."""
     np.zeros((400, 1664), "<u2").tofile("unknown.raw")
     done = run("--size", "1024x512", "unknown.raw")
-    assert done.returncode == 1 and "1664x400" in done.stderr, done
+    assert done.returncode == 2 and "1664x400" in done.stderr, done
     np.save("few.npy", frames_of_phantom(2))
     for words in ("few.npy",), ("--wavelength-range", "1187,1433", "few.npy"), TISSUE:
         live = live_of(*words)
@@ -655,7 +659,7 @@ with screen(), tempfile.TemporaryDirectory() as work:
     from gstopencl.frames import structure_of
     from gstopencl.view import gtk, oct, octoptions  # noqa: A004
 
-    gtk.need_display("octlive")
+    gtk.need_display()
     checks = [globals()[f"check_{name}"] for name in sys.argv[3:]]
     for check in checks or (
             check_no_frame_lost, check_keys, check_plots, check_numbers, check_scan, check_sharpen,

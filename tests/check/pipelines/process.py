@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 import warnings
+from unittest import mock
 
 import h5py
 import nibabel
@@ -32,9 +33,11 @@ import tifffile
 import zarr
 
 import gstopencl.chain
+from gstopencl import batch, files
 from gstopencl import jobs as tasks
 from gstopencl.chain import DEPTHS
 from gstopencl.progress import Progress, in_bytes
+from fulldisk import full_disk
 from octwriter import Recording as OctRecording
 from octwriter import chirp_of
 
@@ -86,7 +89,7 @@ def raises(words, function, *arguments, **options):
     """Checks that a call fails with one sentence that has these words."""
     try:
         function(*arguments, **options)
-    except (gstopencl.ChainError, gstopencl.RecordingError) as error:
+    except (gstopencl.ChainError, gstopencl.RecordingError, OSError) as error:
         said = str(error)
         assert all(word in said for word in words) and "\n" not in said, said
     else:
@@ -589,6 +592,69 @@ def check_zarr_on_disk(folder):
         tasks.remove(plan.unfinished)
 
 
+def check_replaced_files(folder):
+    """A file is replaced whole or not at all, and keeps its mode and its owner. Links are followed."""
+    path, link = folder / "kept.txt", folder / "link.txt"
+    path.write_text("old")
+    link.symlink_to("kept.txt")
+    owner = (4242, 4343) if os.getuid() == 0 else (os.getuid(), os.getgid())
+    os.chown(path, *owner)
+    path.chmod(0o640)
+    for bad in link, folder, link / "under", "/proc/new":
+        with full_disk():
+            raises([f"'{bad}'"], files.write_whole, bad, "x" * 2000)
+    assert path.read_text() == "old"
+    with mock.patch("os.chown", wraps=os.chown) as chown:
+        files.write_whole(link, "new")
+    assert chown.call_args.args[1:] == owner, chown.call_args
+    state = path.stat()
+    assert (state.st_uid, state.st_gid, state.st_mode & 0o777) == (*owner, 0o640), state
+    assert path.read_text() == "new" and link.is_symlink()
+    assert sorted(os.listdir(folder)) == ["kept.txt", "link.txt"]
+
+
+def check_damaged_records(folder):
+    """A damaged record counts as none, and a value of settings that is no path names no file."""
+    np.save(folder / "result.npy", noise(1, 1, 2, 8))
+    job = job_of(folder / "a.npy")
+    for text in ("[" * 100000, "5", "null", "{", '{"chain": 1}', "\0", "",
+                 '{"chain": 1, "bytes": 2, "modified": 3, "recording": 5}'):
+        job.record.write_text(text)
+        assert batch.source_of(job.result) is None and not job.is_done(), text[:60]
+    (folder / "loop").symlink_to("loop")
+    settings = folder / "settings.txt"
+    for value in "a\0b", "loop", "x" * 300:
+        found = batch.files_of_settings(settings, f"wavelengths={value}\nresample-map=map.npy\n")
+        assert found >= {settings, folder / "map.npy"}, (value, found)
+
+
+FAILING = """
+import sys, types
+from gstopencl import program
+sys.modules["failing"] = module = types.ModuleType("failing")
+def main(words):
+    raise eval(words[0])
+module.main = main
+program.run("name", "failing")
+"""
+
+
+def check_errors(_):
+    """Each error of a program is one line, and its exit status says whether an argument is wrong."""
+    for error, status, said in (
+        ("PermissionError(13, 'Permission denied', '/x/settings.txt')", 1, "/x/settings.txt: Permission denied"),
+        ("OSError(5, 'Input/output error')", 1, "Input/output error"),
+        ("ValueError('two\\nlines')", 2, "two lines"), ("program.Failed('a reason')", 1, "a reason"),
+        ("KeyError('a')", 1, "KeyError: 'a' (--debug shows where)"),
+        ("RecursionError('deep')", 1, "deep"), ("program.Ended(143)", 143, None),
+    ):
+        for debug in [], ["--debug"]:
+            done = subprocess.run([sys.executable, "-c", FAILING, error, *debug], capture_output=True,
+                                  text=True, timeout=100, check=False)
+            assert done.returncode == status and ("Traceback" in done.stderr) == bool(debug and said), done
+            assert debug or done.stderr == (f"name: {said}\n" if said else ""), done
+
+
 # --- oct-process ---
 
 
@@ -759,7 +825,9 @@ def check_failures_keep_results(folder, _, shared):
     """A chain that fails does not change the results and the record of another chain."""
     record_small(folder, ["scan.npy"])
     finish(start(folder, *shared), 0)
+    (folder / "processed/.draft.unfinished.md").write_text("of the user")
     before = results_of(folder)
+    (folder / "processed" / tasks.unfinished_name("0123456789abcdef", ".npy")).write_text("of a killed run")
     _, wrong = finish(start(folder, *shared, "--chain", "octfft ! nosuchelement"), 1)
     assert "nosuchelement" in wrong, wrong
     assert results_of(folder) == before
@@ -978,23 +1046,29 @@ def check_full_disk(folder, aside):
 
 def check_refusals(folder):
     refused = {
-        ("--workers", "0"): "--workers: 0: expected a number above 0",
+        ("--workers", "0"): "--workers 0: expected a number above 0",
+        ("--timeout", "nan"): "--timeout nan: expected a number above 0",
+        ("--timeout", "1e300"): "--timeout 1e300: expected a number above 0, up to 9000000000",
+        ("--retries", "-1"): "--retries -1: expected a number from 0",
+        ("--header-bytes", "-6"): "--header-bytes -6: expected a number from 0",
+        ("--worker", "1"): "no such option (see --help): --worker",
         ("--names", "*.raw"): "nothing there is named *.raw",
         ("--names", "../*.npy"): "--names ../*.npy: ",
         ("--names", "/tmp/*.npy"): "--names /tmp/*.npy: ",
         ("--scheduler", "tcp://127.0.0.1:9"): "--scheduler tcp://127.0.0.1:9: no scheduler answers",
         ("--scheduler", "anywhere:here"): "--scheduler anywhere:here: no scheduler answers",
         ("--scheduler-file", "/nowhere"): "--scheduler-file /nowhere: no such file",
-        ("--task-bytes", "much"): "much: expected bytes",
+        ("--task-bytes", "much"): "--task-bytes much: expected bytes",
         ("/nowhere.npy",): "/nowhere.npy: no such file",
-        ("--settings", "/nowhere.txt"): "--settings /nowhere.txt: No such file",
+        ("x" * 300,): "File name too long",
+        ("--settings", "/nowhere.txt"): "/nowhere.txt: No such file",
     }
     runs = [(start(folder, *options, "--output", folder / f"refused {number}"), options[0], words)
             for number, (options, words) in enumerate(refused.items())]
     for run, option, words in runs:
-        usage = option in ("--workers", "--task-bytes", "/nowhere.npy")
-        _, wrong = finish(run, 2 if usage else 1)
-        assert words in wrong, wrong
+        fails = option.startswith(("--scheduler", "--settings", "xxx")) or "nothing there" in words
+        _, wrong = finish(run, 1 if fails else 2)
+        assert words in wrong and wrong.count("\n") == 1, wrong
 
 
 def check_formats(folder):
@@ -1081,8 +1155,8 @@ def parts_written(folder):
 
 
 def check_interrupt(folder):
-    """After Ctrl-C, which all processes get, the next run writes only the parts that are left. A
-    local worker that is killed loses nothing."""
+    """After Ctrl-C, which all processes get, and after SIGTERM, the next run writes only the parts that
+    are left. A local worker that is killed loses nothing."""
     spectra, options = record_large(folder)
     run = start(folder, *options, start_new_session=True)
     wait_for(lambda: len(parts_written(folder)) >= 3)
@@ -1092,10 +1166,14 @@ def check_interrupt(folder):
     done = parts_written(folder)
     assert 3 <= len(done) < LARGE // 2, done
     # Parts of another size overlap those that are written, and replace them.
-    run = start(folder, *options, "--task-bytes", "3.2M")
+    place = folder.parent / "temporary"
+    place.mkdir()
+    run = start(folder, *options, "--task-bytes", "3.2M", start_new_session=True,
+                environment={**os.environ, "TMPDIR": str(place)})
     wait_for(lambda: len(parts_written(folder)) >= len(done) + 3)
-    run.send_signal(signal.SIGINT)
-    finish(run, 130)
+    os.killpg(run.pid, signal.SIGTERM)
+    finish(run, 143)
+    assert not list(place.glob("oct-process-*")), "temporary files are left behind"
     done = parts_written(folder)
     run = start(folder, *options, "--report", folder / "report.json")
     wait_for(lambda: len(parts_written(folder)) >= len(done) + 1)
@@ -1120,6 +1198,7 @@ CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings,
           check_settings_name_files, check_inputs, check_hostile, check_named_files,
           check_ratios, check_doubts, check_pickles, check_parts,
           check_sizes, check_not_split, check_progress, check_zarr_on_disk, check_formats, check_choice,
+          check_replaced_files, check_damaged_records, check_errors,
           check_special_files, check_said, check_alone, check_verdicts,
           check_full_disk, check_window_recordings, check_interrupt, check_large, check_folders,
           check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)

@@ -314,15 +314,18 @@ def check_running_mean():
 
 
 def check_names():
-    """Files of any name are read and written, and change nothing else."""
+    """Files of any name without control characters are read and written, and change nothing else."""
     made("laplacian.sh", "expected.npy")
     before = set(os.listdir())
     for name in HOSTILE:
         shutil.copy(PICTURE, name)
-        made("laplacian.sh", "--picture", name, f"./{name.replace('%d', '%')}.npy")
-        (written,) = set(os.listdir()) - before - {name}
-        assert np.array_equal(np.load(written), np.load("expected.npy")), name
-        os.unlink(written)
+        done = run("laplacian.sh", "--picture", name, f"./{name.replace('%d', '%')}.npy")
+        assert done.returncode == (0 if name.isprintable() else 2), done
+        written = set(os.listdir()) - before - {name}
+        assert len(written) == name.isprintable(), written
+        for result in written:
+            assert np.array_equal(np.load(result), np.load("expected.npy")), name
+            os.unlink(result)
         os.unlink(name)
     os.mkfifo("pipe.png")
     for name, reason in ("pipe.png", "not a regular file"), ("none.png", "no such file"):

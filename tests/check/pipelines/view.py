@@ -18,12 +18,14 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
+from unittest import mock
 
 import gi
 import numpy as np
 
-from xscreen import levels_on_screen, press_button, screen, turn_wheel
+from fulldisk import full_disk
+from xscreen import (close, levels_on_screen, press_button, run_for, run_until, screen,
+                     turn_wheel)
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 LINE = "octtestsrc name=source num-buffers={} is-live=true ! " \
@@ -37,27 +39,9 @@ FILM = "videotestsrc num-buffers={} ! video/x-raw,format=BGRA,width=320,height=2
        "framerate=25/1 ! openclupload ! keyfill name=fill"
 
 
-def run_until(view, what, timeout=100, may_fail=False, say=lambda: "waited in vain"):
-    end = time.monotonic() + timeout
-    while not what():
-        assert time.monotonic() < end, say()
-        assert may_fail or not view.failed, view.failed
-        run_for(100)
-
-
-def run_for(milliseconds):
-    gtk.GLib.timeout_add(milliseconds, gtk.Gtk.main_quit)
-    gtk.Gtk.main()
-
-
 def plays(view):
     """Returns whether the status line says how many frames are shown."""
     return re.fullmatch(r"[1-9]\d* frames/s", view.status.get_text())
-
-
-def close(view):
-    view.stop()
-    view.window.destroy()
 
 
 def descendants(widget):
@@ -554,6 +538,22 @@ def check_preset_of_twins():
     presets.delete("twins")
 
 
+def check_edges():
+    """The colours of the first and of the last column are taken of frames with an odd width."""
+    frame = np.zeros((97, 484), np.uint8)  # rows of 161 pixels
+    frame[:, :3], frame[:, 480:483], frame[:, 3:6], frame[:, 477:480] = (1, 2, 3), (4, 5, 6), 90, 90
+    caps = gtk.Gst.Caps.from_string("video/x-raw,format=RGB,width=161,height=97,framerate=1/1")
+    sink = mock.Mock()
+    sink.get_property = {
+        "last-sample": gtk.Gst.Sample.new(gtk.Gst.Buffer.new_wrapped(frame.tobytes()), caps),
+        "widget": mock.Mock(**{"get_allocation.return_value": mock.Mock(width=322, height=194)}),
+        "force-aspect-ratio": True}.get
+    for x, colour in (0, 0xff010203), (1.9, 0xff010203), (2, 0xff5a5a5a), (319.9, 0xff5a5a5a), \
+            (320, 0xff040506), (321.9, 0xff040506), (322, None), (-0.1, None):
+        for y in 0, 193.9:
+            assert pictures.colour_at(sink, x, y) == colour, (x, y, colour)
+
+
 def check_presets():
     """Checks that a preset restores the values of all controls, also of an element of another
     name."""
@@ -571,6 +571,12 @@ def check_presets():
     view.presets.entry.set_text("my eye")
     view.presets.save()
     view.presets.list_presets()
+    before = presets.path_of("my eye").read_bytes()
+    with full_disk():
+        view.presets.entry.set_text("my eye")
+        view.presets.save()
+    assert "File too large" in view.messages.text.get_text()
+    assert presets.path_of("my eye").read_bytes() == before
     names = [name for _, name in check_names(view.presets.list)]
     assert names == ["Load my eye", "Delete my eye"], names
     for name in "fft", "depths":
@@ -648,7 +654,8 @@ def check_program():
         (["--quit-at-end", *LINE.format(5).split()], 0, ""),
         (["filesrc", "location=/nowhere"], 1, "filesrc0: "),
         (["videotestsrc", "!", "no_such_element"], 1, "opencl-view: "),
-        (["--no-such-option"], 1, "opencl-view: unknown option --no-such-option"),
+        (["videotestsrc", "name=a\t!\tfilesink\tlocation=pwned"], 2, "opencl-view: 'name=a\\t!"),
+        (["--no-such-option"], 2, "opencl-view: unknown option --no-such-option"),
         (["--quit-at-end", "videotestsrc", "!", "identity", "error-after=20", "!", "openclupload"],
          1, "identity0: "),
     ):
@@ -668,11 +675,11 @@ with screen(), tempfile.TemporaryDirectory() as folder:
     # GTK connects to the display when it is imported.
     gi.require_version("Atk", "1.0")
     from gi.repository import Atk
-    from gstopencl.view import controls, gtk, main, pipeline, presets, properties, start
+    from gstopencl.view import controls, gtk, main, pictures, pipeline, presets, properties, start
 
-    gtk.need_display("view.py")
+    gtk.need_display()
     for check in (check_window, check_colours, check_enter, check_kinds, check_wheel, check_end,
-                  check_pick, check_film, check_failure, check_presets, check_start,
+                  check_pick, check_film, check_failure, check_edges, check_presets, check_start,
                   check_program):
         print(check.__name__, flush=True)
         check()

@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 
 import numpy as np
 
@@ -79,3 +80,22 @@ def press_button(x, y, button, times=1):
 def turn_wheel(x, y, steps):
     """Turns the mouse wheel at a position of the screen, down if `steps` is above 0."""
     press_button(x, y, 5 if steps > 0 else 4, abs(steps))
+
+
+def run_until(view, what, timeout=100, may_fail=False, say=lambda: "waited in vain"):
+    end = time.monotonic() + timeout
+    while not what():
+        assert time.monotonic() < end, say()
+        assert may_fail or not view.failed, view.failed
+        run_for(100)
+
+
+def run_for(milliseconds):
+    from gi.repository import GLib, Gtk  # these connect to the display
+    GLib.timeout_add(milliseconds, Gtk.main_quit)
+    Gtk.main()
+
+
+def close(view):
+    view.stop()
+    view.window.destroy()
