@@ -1,4 +1,4 @@
-/* Buffer pools of downstream
+/* Buffers: invalid ones, and pools of downstream
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -28,6 +28,17 @@ configured_pool (GstQuery *query, GstCaps *caps, gsize bytes)
   return pool;
 }
 } // namespace
+
+GError *
+drop_invalid_frame (GstElement *element, guint &n_in_a_row, GError *error)
+{
+  if (++n_in_a_row >= 10)
+    return error;
+  GST_ELEMENT_WARNING (
+      element, STREAM, FORMAT, ("%s; dropping this frame", error->message), (nullptr));
+  g_error_free (error);
+  return nullptr;
+}
 
 GstBufferPool *
 find_downstream_pool (GstPad *pad, GstCaps *caps, gsize bytes)

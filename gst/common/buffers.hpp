@@ -56,7 +56,7 @@ has_unreliable_size (GstBuffer *buffer)
 /* Returns true if `buffer` holds no part of another frame, which would be lost. A file
  * that is read with too large a blocksize has such buffers. Raw video (`info`) may end
  * with padding of up to a page or an eighth of a frame, but not with whole frames. A raw
- * frame that is too short is not refused here, but when it is mapped. Other frames have
+ * frame that is too short is not refused here, as its last row may lack padding. Other frames have
  * `size` bytes, or 0 if the size is not known. */
 inline bool
 is_one_frame (GstBuffer *buffer, const GstVideoInfo *info, gsize size, GError **error)
@@ -73,6 +73,11 @@ is_one_frame (GstBuffer *buffer, const GstVideoInfo *info, gsize size, GError **
   return (has - size <= padding && has % size != 0)
          || refuse_frame_size (has, "", size, error);
 }
+
+/* Drops a frame that contradicts its caps, for the reason `error` (transfer full), such as
+ * one that a camera sent only in part. As in GStreamer's converters, this is a WARNING.
+ * Returns nullptr, or the error of the tenth such frame in a row of its stream. */
+GError *drop_invalid_frame (GstElement *element, guint &n_in_a_row, GError *error);
 
 /* --- times in segments that may not be in time --- */
 

@@ -211,11 +211,8 @@ Recording::write_video (GstBuffer *buffer, GError **error)
   GstVideoFrame frame;
 
   if (!gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ)) {
-    const gsize has = gst_buffer_get_size (buffer), needed = GST_VIDEO_INFO_SIZE (&info);
-    if (has < needed)
-      return refuse_frame_size (has, "at least ", needed, error);
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-        "Cannot map a frame of %" G_GSIZE_FORMAT " bytes", has);
+        "Cannot map a frame of %" G_GSIZE_FORMAT " bytes", gst_buffer_get_size (buffer));
     return false;
   }
   auto *data = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0));
@@ -251,13 +248,22 @@ Recording::write_array (GstBuffer *buffer, GError **error)
 GstFlowReturn
 Recording::render (GstBuffer *buffer)
 {
+  const gsize has = gst_buffer_get_size (buffer);
+  const gsize needed = is_video ? GST_VIDEO_INFO_SIZE (&info) : 0;
   GError *error = nullptr;
 
   if (failed)
     return GST_FLOW_ERROR;
+  if (is_one_frame (buffer, is_video ? &info : nullptr, format.bytes (), &error)
+      && has < needed && !gst_buffer_get_video_meta (buffer))
+    refuse_frame_size (has, "at least ", needed, &error);
+  if (error) {
+    error = drop_invalid_frame (sink, n_invalid, error);
+    return error ? fail (error) : GST_FLOW_OK;
+  }
+  n_invalid = 0;
   const bool written =
-      is_one_frame (buffer, is_video ? &info : nullptr, format.bytes (), &error)
-      && (is_video ? write_video (buffer, &error) : write_array (buffer, &error));
+      is_video ? write_video (buffer, &error) : write_array (buffer, &error);
   return written ? GST_FLOW_OK : fail (error);
 }
 

@@ -119,6 +119,7 @@ private:
   guint64 elements = 0; /* outermost lengths of all frames */
   bool joined = false;
   bool failed = false;
+  guint n_invalid = 0; /* frames in a row */
 };
 
 /* Returns the extension of a file name, with its point, or an empty string. */

@@ -29,8 +29,9 @@
  * Each B-scan is taken `repeats` times, and `b-scans` B-scans form a volume. The first
  * buffer begins a volume. After a loss (DISCONT, GAP) the timestamps determine the number
  * of lost buffers, so directions, repeats and volumes stay correct. Without timestamps,
- * the next buffer begins a volume, or a B-scan if volumes are unlimited. Each buffer has
- * its position in a #GstOctScanMeta, from which `octangio` and `octaverage` also know the
+ * the next buffer begins a volume, or a B-scan if volumes are unlimited. Buffers that
+ * were dropped because they were too short are counted in any case. Each buffer has its
+ * position in a #GstOctScanMeta, from which `octangio` and `octaverage` also know the
  * repeats.
  *
  * The input is raw spectra, spectra or depths. With `columns` it is B-scan images, whose

@@ -123,6 +123,7 @@ struct VolumeWork {
   oct::FrameSequence::Arrival arrival;
   std::optional<GstOctScan> scan;
   bool lost = false;
+  guint missing = 0; /* number of lost frames that were invalid */
   oct::VolumeRows rows;
 
   /* The projection */
@@ -513,6 +514,7 @@ gst_oct_volume_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   work.arrival.duration = GST_BUFFER_DURATION (input);
   work.arrival.lost =
       work.lost || GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT);
+  work.arrival.missing = std::exchange (work.missing, 0);
   work.arrival.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
   work.lost = false;
 }
@@ -702,6 +704,8 @@ gst_oct_volume_sink_event (GstBaseTransform *base, GstEvent *event)
       push_rest (self);
     if (type == GST_EVENT_GAP)
       self->work->lost = true;
+    if (gst_event_has_name (event, GST_OPENCL_LOST_FRAME))
+      self->work->missing++;
   }
   const gboolean handled =
       GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)->sink_event (base, event);

@@ -356,6 +356,22 @@ play (GstElement *pipeline)
   return outcome;
 }
 
+Outcome
+play_with_warnings (GstElement *pipeline)
+{
+  Owned<GstBus> bus = gst_element_get_bus (pipeline);
+  Outcome outcome;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (!outcome.eos && outcome.errors.empty ()) {
+    GstMessage *message = gst_bus_timed_pop_filtered (
+        bus, timeout, GstMessageType (endings | GST_MESSAGE_WARNING));
+    fail_unless (message != nullptr, "timeout: no EOS and no error");
+    add_message (outcome, message);
+  }
+  return outcome;
+}
+
 Pipeline::Pipeline (const std::string &line)
     : pipeline (launch (line)), bus (gst_element_get_bus (pipeline))
 {

@@ -155,6 +155,9 @@ constexpr GstClockTime timeout = 60 * GST_SECOND;
  * briefly for further ones. */
 Outcome play (GstElement *pipeline);
 
+/* The same, but returns the WARNINGs too, and waits for no further errors. */
+Outcome play_with_warnings (GstElement *pipeline);
+
 /* A pipeline of a launch line, stopped at the end of its scope */
 class Pipeline {
 public:

@@ -37,6 +37,7 @@ typedef struct {
   bool prepared;   /* prepare() was called for the settings in force */
   bool caps_match; /* the settings in force match the negotiated caps */
   bool lost;       /* frames before the next one were lost */
+  guint missing;   /* number of those that were invalid */
   bool outdated;   /* frames kept so far cannot be used with the next one */
   bool break_in_output;
   bool began;     /* a frame has arrived whose scan fits the groups */
@@ -193,6 +194,7 @@ gst_oct_depth_filter_close (GstOpenCLFilter *filter)
   gst_clear_caps (&priv.input_caps);
   priv.prepared = priv.lost = priv.break_in_output = priv.outdated = false;
   priv.began = priv.is_misfit = false;
+  priv.missing = 0;
 }
 
 /* --- frames --- */
@@ -228,6 +230,7 @@ gst_oct_depth_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   priv.arrival.duration = GST_BUFFER_DURATION (input);
   priv.arrival.lost =
       priv.lost || GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT);
+  priv.arrival.missing = std::exchange (priv.missing, 0);
   priv.arrival.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
   priv.arrival.number.reset ();
   priv.arrival.unit = 0;
@@ -420,6 +423,11 @@ gst_oct_depth_filter_sink_event (GstBaseTransform *base, GstEvent *event)
   if (GST_EVENT_TYPE (event) == GST_EVENT_GAP
       || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
     private_of (base).lost = true;
+  if (gst_event_has_name (event, GST_OPENCL_LOST_FRAME)) {
+    private_of (base).missing++;
+    gst_event_unref (event); /* the number of outputs may differ */
+    return TRUE;
+  }
   return GST_BASE_TRANSFORM_CLASS (gst_oct_depth_filter_parent_class)
       ->sink_event (base, event);
 }

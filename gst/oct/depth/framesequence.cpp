@@ -43,12 +43,13 @@ FrameSequence::number_of (const Arrival &arrival) const
   if (arrival.number)
     return *arrival.number;
   if (!began)
-    return 0;
+    return arrival.missing;
   if (!arrival.lost)
     return number_ + 1;
   if (!GST_CLOCK_TIME_IS_VALID (arrival.time) || !GST_CLOCK_TIME_IS_VALID (last.time)
       || !GST_CLOCK_TIME_IS_VALID (each) || each == 0)
-    return (number_ / period + 1) * period; /* the number of frames is unknown */
+    return arrival.missing > 0 ? number_ + 1 + arrival.missing
+                               : (number_ / period + 1) * period; /* unknown */
   const gint64 frames =
       std::llround (double (GST_CLOCK_DIFF (last.time, arrival.time)) / double (each));
   if (frames >= 0 || guint64 (-frames) <= number_)

@@ -12,7 +12,8 @@ namespace oct {
 /* Numbers frames and divides them into groups, such as the repeats of a B-scan. The
  * frame's number alone decides on its group, so a change of settings never moves a group.
  * The number comes from the frame itself where it has one. Otherwise frames are counted;
- * after a loss their time says how many were lost. Without a time, a new group begins. */
+ * after a loss their time says how many were lost. Without a time or a number of lost frames,
+ * a new group begins. */
 class FrameSequence {
 public:
   struct Grouping {
@@ -32,6 +33,7 @@ public:
      * no limit */
     guint64 unit = 0;
     bool lost = false;  /* frames before it were lost */
+    guint missing = 0;  /* the number of these, if known */
     bool empty = false; /* it has no content */
   };
 

@@ -41,9 +41,6 @@ bool layout_of (
 /* Returns whether a buffer of `size` bytes has bytes or bits that hold no pixel. */
 bool has_padding (const GstVideoInfo *info, gsize size);
 
-/* Returns whether `buffer` has `needed` bytes. Sets GST_STREAM_ERROR if not. */
-bool is_long_enough (GstBuffer *buffer, gsize needed, GError **error);
-
 /* Records that `deferred` fills all of `made`, a frame of `caps`. `info` is NULL unless
  * the caps are raw video. Returns false if the buffer does not fit its caps. */
 bool describe_deferred (GstOpenCLDeferred *deferred, GstCaps *caps,

@@ -17,6 +17,7 @@
 #include <gst/opencl/gstopenclmemory.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -25,6 +26,7 @@ using opencl::PlaneLayout;
 using opencl::PlaneLayouts;
 using opencl::Profiled;
 using opencl::StagingRing;
+using opencl::TrackedEvent;
 
 namespace command = opencl::command;
 
@@ -342,6 +344,33 @@ enqueue_staged (const Copy &copy, StagedUpload upload)
   return true;
 }
 
+/* Keeps `mapped` until the device has read it. GstMemory counts its locks in 8 bits and does
+ * not check for an overflow. A still image, or a frame for many branches, is one memory, so
+ * the number of sources held at a time is limited. Beyond the limit, waits for the upload. */
+void
+release_after_upload (
+    GstOpenCLContext *context, cl_event upload, std::unique_ptr<MappedBuffer> mapped)
+{
+  constexpr guint max_held = 128;
+  static std::atomic<guint> n_held{0};
+
+  if (n_held >= max_held) {
+    const TrackedEvent tracked (upload);
+    gst_opencl_count_throttled ();
+    tracked.wait (); /* the element reports a failure */
+    if (tracked.is_known_complete ())
+      return;
+  }
+  n_held++;
+  gst_opencl_context_release_after (
+      context, upload,
+      [] (gpointer data) {
+        delete static_cast<MappedBuffer *> (data);
+        n_held--;
+      },
+      mapped.release ());
+}
+
 /* Does not wait for this upload: either the bytes are staged, or the source stays mapped
  * until the device has read it. */
 bool
@@ -365,12 +394,8 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
     opencl::finish_with_timeout (queue); /* enqueued parts may still read the source */
   if (*event)
     gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
-  if (*event && !ring) {
-    gst_opencl_context_release_after (
-        copy.context, *event,
-        [] (gpointer data) { delete static_cast<MappedBuffer *> (data); },
-        mapped.release ());
-  }
+  if (*event && !ring)
+    release_after_upload (copy.context, *event, std::move (mapped));
   return enqueued;
 }
 

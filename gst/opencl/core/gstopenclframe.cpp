@@ -130,7 +130,7 @@ meta_matches (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error
   return false;
 }
 
-bool
+static bool
 is_long_enough (GstBuffer *buffer, gsize needed, GError **error)
 {
   gsize size = gst_buffer_get_size (buffer);

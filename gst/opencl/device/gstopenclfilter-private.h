@@ -33,6 +33,16 @@ GST_OPENCL_API GstFlowReturn gst_opencl_filter_push (
  * output, a WARNING names this number. */
 GST_OPENCL_API void gst_opencl_filter_set_group (GstOpenCLFilter *filter, guint frames);
 
+/* Checks whether @buffer is a frame of @info (nullable), or has @size bytes. If not, it has
+ * to be dropped: posts a WARNING and returns GST_FLOW_CUSTOM_SUCCESS, or posts an error and
+ * returns GST_FLOW_ERROR for the tenth such frame of its stream in a row. */
+GST_OPENCL_API GstFlowReturn gst_opencl_check_frame (GstElement *element,
+    GstBuffer *buffer, const GstVideoInfo *info, gsize size, guint *n_in_a_row);
+
+/* Name of the event that goes downstream in place of such a frame of the main stream. The
+ * next frame has the flag DISCONT. */
+#define GST_OPENCL_LOST_FRAME "GstOpenCLLostFrame"
+
 /* (transfer none): the queue that the base class and process() enqueue on: the compute
  * queue of the streaming thread. The element must be open. */
 GST_OPENCL_API cl_command_queue gst_opencl_filter_get_queue (GstOpenCLFilter *filter);

@@ -4,7 +4,6 @@
  */
 #include "aggregatorparts.hpp"
 
-#include <gst/common/buffers.hpp>
 #include <gst/opencl/device/frameaccess.h>
 
 namespace opencl {
@@ -30,8 +29,6 @@ map_input (ElementCore &core, GstBuffer *&buffer, const GstVideoInfo *info, gsiz
     GstOpenCLFrame *frame, GError **error)
 {
   ElementCore::mark_shared (buffer); /* the pad holds a reference too */
-  if (!is_one_frame (buffer, info, size, error))
-    return false;
   GstBuffer *own = core.import (buffer, error);
   if (!own)
     return false;

@@ -55,9 +55,18 @@ AuxiliaryStream::~AuxiliaryStream ()
 /* --- the pad's streaming thread --- */
 
 GstFlowReturn
-AuxiliaryStream::chain (GstPad *pad, GstObject *, GstBuffer *buffer)
+AuxiliaryStream::chain (GstPad *pad, GstObject *element, GstBuffer *buffer)
 {
-  return stream_of (pad)->store (buffer);
+  AuxiliaryStream &stream = *stream_of (pad);
+  const GstFlowReturn flow = stream.has_format
+                                 ? gst_opencl_check_frame (GST_ELEMENT (element), buffer,
+                                     stream.is_video ? &stream.format : nullptr,
+                                     stream.array.bytes (), &stream.n_invalid)
+                                 : GST_FLOW_OK;
+  if (flow == GST_FLOW_OK)
+    return stream.store (buffer);
+  gst_buffer_unref (buffer);
+  return flow == GST_FLOW_CUSTOM_SUCCESS ? GST_FLOW_OK : flow;
 }
 
 GstFlowReturn

@@ -76,7 +76,7 @@ private:
   Frame current, next;
   GstClockTime next_begin = GST_CLOCK_TIME_NONE;
   GstClockTime known_until = 0; /* running time until which `current` is valid */
-  guint frames = 0;
+  guint frames = 0, n_invalid = 0;
   bool ended = false, flushing = true, interrupted = false;
   std::atomic<bool> is_stale{false}; /* `current` is from before a stop */
   gboolean is_live = FALSE;

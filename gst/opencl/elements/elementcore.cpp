@@ -5,14 +5,17 @@
 #include "elementcore.hpp"
 
 #include "streamwatch.hpp"
+#include <gst/common/buffers.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
+#include <gst/opencl/core/frame.hpp>
 #include <gst/opencl/core/memory.hpp>
 #include <gst/opencl/core/pool.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
 
@@ -55,6 +58,9 @@ Format::Format (GstCaps *caps)
   is_device_memory =
       features
       && gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
+  is_opaque = features
+              && (gst_caps_features_contains (features, "memory:GLMemory")
+                  || gst_caps_features_contains (features, "memory:DMABuf"));
   names_video = gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw");
   is_video = names_video && video_info_of_caps (caps, info);
   if (is_video)
@@ -637,3 +643,22 @@ ElementCore::import (GstBuffer *buffer, GError **error)
   return imported;
 }
 } // namespace opencl
+
+GstFlowReturn
+gst_opencl_check_frame (GstElement *element, GstBuffer *buffer, const GstVideoInfo *info,
+    gsize size, guint *n_in_a_row)
+{
+  opencl::PlaneLayouts layout;
+  GError *error = nullptr;
+
+  if (opencl::is_one_frame (buffer, info, size, &error)
+      && (!info || opencl::layout_of (buffer, info, layout, &error))) {
+    *n_in_a_row = 0;
+    return GST_FLOW_OK;
+  }
+  error = opencl::drop_invalid_frame (element, *n_in_a_row, error);
+  if (!error)
+    return GST_FLOW_CUSTOM_SUCCESS;
+  opencl::ElementCore::of (element)->report_lost_frame (error);
+  return GST_FLOW_ERROR;
+}

@@ -28,6 +28,7 @@ struct Format {
   bool names_video = false; /* the caps are video/x-raw */
   bool is_video = false;    /* and describe valid raw video */
   bool is_device_memory = false;
+  bool is_opaque = false; /* textures or dma_bufs, whose layout only a driver knows */
   GstVideoInfo info;
   gsize size = 0; /* of a frame; 0 if buffers differ in size */
 

@@ -15,6 +15,7 @@
 #include "aggregatorparts.hpp"
 
 #include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
 
 #include <list>
 #include <vector>
@@ -38,25 +39,41 @@ struct Flushed {
 
 typedef struct {
   std::list<Flushed> *flushed; /* with the aggregator's object lock */
+  guint n_invalid;             /* frames in a row */
+  GstBuffer *invalid;          /* (nullable), not owned: the last one */
 } GstOpenCLAggregatorPadPrivate;
 
 G_DEFINE_TYPE_WITH_PRIVATE (
     GstOpenCLAggregatorPad, gst_opencl_aggregator_pad, GST_TYPE_VIDEO_AGGREGATOR_PAD)
 
+static GstOpenCLAggregatorPadPrivate *
+private_of_pad (gpointer pad)
+{
+  return static_cast<GstOpenCLAggregatorPadPrivate *> (
+      gst_opencl_aggregator_pad_get_instance_private (GST_OPENCL_AGGREGATOR_PAD (pad)));
+}
+
 static std::list<Flushed> &
 flushed_of (gpointer pad)
 {
-  return *static_cast<GstOpenCLAggregatorPadPrivate *> (
-      gst_opencl_aggregator_pad_get_instance_private (GST_OPENCL_AGGREGATOR_PAD (pad)))
-              ->flushed;
+  return *private_of_pad (pad)->flushed;
 }
 
-/* Only keeps the buffer. The parent class would map the frame for the CPU. */
+/* Only keeps the buffer. The parent class would map the frame for the CPU. As in GStreamer's
+ * compositor, an output has no layer in place of an invalid frame, which may be repeated. */
 static gboolean
 gst_opencl_aggregator_pad_prepare_frame (GstVideoAggregatorPad *pad,
     GstVideoAggregator *aggregator, GstBuffer *buffer, GstVideoFrame *prepared)
 {
-  prepared->buffer = gst_buffer_ref (buffer);
+  GstOpenCLAggregatorPadPrivate *priv = private_of_pad (pad);
+  const bool is_valid = buffer != priv->invalid
+                        && gst_opencl_check_frame (GST_ELEMENT (aggregator), buffer,
+                               &pad->info, 0, &priv->n_invalid)
+                               == GST_FLOW_OK;
+
+  priv->invalid = is_valid ? nullptr : buffer;
+  if (is_valid)
+    prepared->buffer = gst_buffer_ref (buffer);
   return TRUE;
 }
 
@@ -128,9 +145,7 @@ gst_opencl_aggregator_pad_class_init (GstOpenCLAggregatorPadClass *klass)
 static void
 gst_opencl_aggregator_pad_init (GstOpenCLAggregatorPad *self)
 {
-  static_cast<GstOpenCLAggregatorPadPrivate *> (
-      gst_opencl_aggregator_pad_get_instance_private (self))
-      ->flushed = new std::list<Flushed>;
+  private_of_pad (self)->flushed = new std::list<Flushed>;
 }
 
 /* --- the element --- */

@@ -7,6 +7,7 @@
 #include "aggregatorparts.hpp"
 
 #include <gst/common/buffers.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/core/hooks.hpp>
 
 #include <vector>
@@ -23,7 +24,9 @@ using opencl::Format;
 struct _GstOpenCLCombinerPad {
   GstAggregatorPad parent;
 
-  GstCaps *caps;      /* (nullable): of the next buffer; streaming thread */
+  GstCaps *caps; /* (nullable): of the next buffer; streaming thread */
+  Format format;
+  guint n_invalid;    /* frames in a row */
   GstBuffer *current; /* (nullable): current buffer; object lock */
   GstCaps *current_caps;
 };
@@ -114,6 +117,7 @@ typedef struct {
   std::vector<Format> *inputs;
   std::vector<GstCaps *> *input_caps; /* caps that are in use */
   bool refused;                       /* caps were refused, and an error is posted */
+  bool has_loss; /* an invalid frame was dropped since the last output */
 } GstOpenCLCombinerPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
@@ -214,15 +218,25 @@ using Parts = opencl::AggregatorParts<Base>;
 
 /* --- choice of the input buffers --- */
 
-/* An empty GAP buffer does not replace the current one. */
-static void
-set_current_unless_gap (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
+/* An empty GAP buffer or an invalid frame does not replace the current one. Returns false for
+ * an invalid frame. */
+static bool
+set_current_if_valid (
+    GstOpenCLCombiner *self, GstOpenCLCombinerPad *pad, GstBuffer *buffer)
 {
-  if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
-      && gst_buffer_get_size (buffer) == 0)
-    gst_buffer_unref (buffer);
-  else
+  const bool is_gap = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
+                      && gst_buffer_get_size (buffer) == 0;
+  const bool is_valid = is_gap
+                        || gst_opencl_check_frame (GST_ELEMENT (self), buffer,
+                               pad->format.video (), pad->format.size, &pad->n_invalid)
+                               == GST_FLOW_OK;
+
+  if (is_valid && !is_gap)
     set_current (pad, buffer);
+  else
+    gst_buffer_unref (buffer);
+  private_of (self)->has_loss |= !is_valid;
+  return is_valid;
 }
 
 /* Returns the running time of the start or the `end` of a buffer, GST_CLOCK_TIME_NONE if
@@ -241,15 +255,15 @@ running_time (GstOpenCLCombinerPad *pad, GstBuffer *buffer, bool end)
 
 /* Advances the first pad to its next buffer. Returns GST_FLOW_EOS if there is no more. */
 static GstFlowReturn
-advance_first (GstOpenCLCombinerPad *pad)
+advance_first (GstOpenCLCombiner *self, GstOpenCLCombinerPad *pad)
 {
   GstBuffer *next = gst_aggregator_pad_pop_buffer (GST_AGGREGATOR_PAD (pad));
   if (!next)
     return gst_aggregator_pad_is_eos (GST_AGGREGATOR_PAD (pad))
                ? GST_FLOW_EOS
                : GST_AGGREGATOR_FLOW_NEED_DATA;
-  set_current_unless_gap (pad, next);
-  return GST_FLOW_OK;
+  return set_current_if_valid (self, pad, next) ? GST_FLOW_OK
+                                                : GST_AGGREGATOR_FLOW_NEED_DATA;
 }
 
 /* Returns whether the current buffer of the pad is still the one at `time`. `next`
@@ -272,7 +286,8 @@ is_still_current (GstOpenCLCombinerPad *pad, GstBuffer *next, GstClockTime time)
 /* Advances the pad to its buffer at `time`, or to the next one if buffers have no
  * time. */
 static GstFlowReturn
-advance_other (GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
+advance_other (
+    GstOpenCLCombiner *self, GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
 {
   GstAggregatorPad *of = GST_AGGREGATOR_PAD (pad);
 
@@ -298,7 +313,7 @@ advance_other (GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
     if (!is_next)
       return GST_AGGREGATOR_FLOW_NEED_DATA;
     if (GstBuffer *popped = gst_aggregator_pad_pop_buffer (of)) /* NULL if flushed */
-      set_current_unless_gap (pad, popped);
+      set_current_if_valid (self, pad, popped);
     if (has_no_time)
       return GST_FLOW_OK;
   }
@@ -307,7 +322,7 @@ advance_other (GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
 /* Advances the first pad last, so that its buffer stays queued if another pad has none
  * yet. */
 static GstFlowReturn
-choose_buffers (Inputs &inputs, bool timeout)
+choose_buffers (GstOpenCLCombiner *self, Inputs &inputs, bool timeout)
 {
   GstBuffer *first = gst_aggregator_pad_peek_buffer (GST_AGGREGATOR_PAD (inputs.pads[0]));
   const GstClockTime time =
@@ -317,9 +332,9 @@ choose_buffers (Inputs &inputs, bool timeout)
 
   gst_clear_buffer (&first);
   for (gsize n = 1; is_there && flow == GST_FLOW_OK && n < inputs.pads.size (); n++)
-    flow = advance_other (inputs.pad (n), time, timeout);
+    flow = advance_other (self, inputs.pad (n), time, timeout);
   if (flow == GST_FLOW_OK)
-    flow = advance_first (inputs.pad (0));
+    flow = advance_first (self, inputs.pad (0));
   for (gsize n = 0; flow == GST_FLOW_OK && n < inputs.pads.size (); n++) {
     inputs.buffers.push_back (ref_current (inputs.pad (n)));
     inputs.all_caps.push_back (inputs.pad (n)->current_caps
@@ -341,6 +356,8 @@ gst_opencl_combiner_sink_event (
     GstCaps *caps;
     gst_event_parse_caps (event, &caps);
     gst_caps_replace (&GST_OPENCL_COMBINER_PAD (pad)->caps, caps);
+    get_format (
+        GST_OPENCL_COMBINER (aggregator), caps, GST_OPENCL_COMBINER_PAD (pad)->format);
   }
   return parent_of_all ()->sink_event (aggregator, pad, event);
 }
@@ -482,6 +499,8 @@ stamp (GstOpenCLCombiner *self, const Inputs &inputs, GstBuffer *output)
   const GstClockTime time = running_time (inputs.pad (0), inputs.buffers[0], false);
 
   gst_buffer_copy_into (output, inputs.buffers[0], GST_BUFFER_COPY_FLAGS, 0, -1);
+  if (std::exchange (private_of (self)->has_loss, false))
+    GST_BUFFER_FLAG_SET (output, GST_BUFFER_FLAG_DISCONT);
   GST_BUFFER_DTS (output) = GST_CLOCK_TIME_NONE;
   GST_BUFFER_DURATION (output) = GST_BUFFER_DURATION (inputs.buffers[0]);
   GST_OBJECT_LOCK (source);
@@ -532,7 +551,7 @@ gst_opencl_combiner_aggregate (GstAggregator *aggregator, gboolean timeout)
   /* After a failure, the last frame of an ended input must not be used again. */
   if (core_of (self).has_failed ())
     return GST_FLOW_ERROR;
-  GstFlowReturn flow = choose_buffers (inputs, timeout);
+  GstFlowReturn flow = choose_buffers (self, inputs, timeout);
   if (flow == GST_FLOW_OK)
     flow = make_frame (self, inputs);
   if (flow == GST_FLOW_EOS)

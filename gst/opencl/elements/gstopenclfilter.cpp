@@ -37,6 +37,7 @@ using opencl::Format;
 
 typedef struct {
   ElementCore *core;
+  guint n_invalid; /* frames in a row */
   Format input;
   Format output;
   /* (nullable): the caps that the subclass is set up for */
@@ -128,7 +129,7 @@ close_filter (GstOpenCLFilter *self)
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
 
   clear_submitted (self);
-  private_of (self)->n_in = private_of (self)->n_out = 0;
+  private_of (self)->n_in = private_of (self)->n_out = private_of (self)->n_invalid = 0;
   set_current_caps (self, nullptr, nullptr);
   /* Called after success and failure of @open, so that @close can undo a partial
    * @open. */
@@ -594,12 +595,42 @@ sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer)
     gst_object_sync_values (GST_OBJECT (transform), time);
 }
 
+/* Checks a frame that is not passed through. An event tells elements that count frames of an
+ * invalid one, and the next frame has the flag DISCONT. */
+static GstFlowReturn
+check_input (GstBaseTransform *transform, GstBuffer **input)
+{
+  GstOpenCLFilterPrivate *priv = private_of (transform);
+  const Format &format = priv->input;
+  const bool follows_loss = priv->n_invalid > 0;
+
+  if (gst_base_transform_is_passthrough (transform) || !priv->input_caps
+      || format.is_opaque)
+    return GST_FLOW_OK;
+  const GstFlowReturn flow = gst_opencl_check_frame (
+      GST_ELEMENT (transform), *input, format.video (), format.size, &priv->n_invalid);
+  if (follows_loss && flow == GST_FLOW_OK) {
+    *input = gst_buffer_make_writable (*input);
+    GST_BUFFER_FLAG_SET (*input, GST_BUFFER_FLAG_DISCONT);
+  }
+  if (flow == GST_FLOW_CUSTOM_SUCCESS)
+    GST_BASE_TRANSFORM_GET_CLASS (transform)->sink_event (
+        transform, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM,
+                       gst_structure_new_empty (GST_OPENCL_LOST_FRAME)));
+  return flow;
+}
+
 static GstFlowReturn
 gst_opencl_filter_submit_input_buffer (
     GstBaseTransform *transform, gboolean discont, GstBuffer *input)
 {
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (transform);
 
+  const GstFlowReturn flow = check_input (transform, &input);
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (input);
+    return flow;
+  }
   ElementCore::mark_if_shared (input);
   sync_controlled_values (transform, input);
   if (klass->begin_frame)
@@ -708,23 +739,6 @@ divide_time (GstOpenCLFilterPrivate *priv, GstBuffer *output)
   GST_BUFFER_DURATION (output) = part (priv->index + 1) - part (priv->index);
 }
 
-/* Checks the size of an input buffer that is not passed through. */
-static bool
-has_one_frame (GstOpenCLFilter *self)
-{
-  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
-  const Format &format = private_of (self)->input;
-  GError *error = nullptr;
-
-  if (!transform->queued_buf || gst_base_transform_is_passthrough (transform)
-      || opencl::is_one_frame (
-          transform->queued_buf, format.video (), format.size, &error))
-    return true;
-  gst_clear_buffer (&transform->queued_buf);
-  core_of (self).report (error);
-  return false;
-}
-
 /* The parent class calls this until there is no output. It processes the queued buffer
  * each time, so a submitted input is queued again for each of its outputs. */
 static GstFlowReturn
@@ -744,10 +758,6 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
   if (has_work && priv->core->has_failed ()) {
     gst_clear_buffer (&transform->queued_buf);
     clear_submitted (self);
-    *output = nullptr;
-    return GST_FLOW_ERROR;
-  }
-  if (!has_one_frame (self)) {
     *output = nullptr;
     return GST_FLOW_ERROR;
   }
@@ -796,7 +806,8 @@ static gboolean
 gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstEventType type = GST_EVENT_TYPE (event);
-  ElementCore &core = core_of (transform);
+  GstOpenCLFilterPrivate *priv = private_of (transform);
+  ElementCore &core = *priv->core;
 
   if (type == GST_EVENT_EOS || type == GST_EVENT_FLUSH_STOP) {
     Counting counting (core);
@@ -806,7 +817,7 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
     warn_without_output (GST_OPENCL_FILTER (transform));
   if (type == GST_EVENT_FLUSH_STOP) {
     clear_submitted (transform);
-    private_of (transform)->n_in = private_of (transform)->n_out = 0;
+    priv->n_in = priv->n_out = priv->n_invalid = 0;
     core.reset_failures ();
   }
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)

@@ -71,6 +71,8 @@ TEST (test_convert_turns_pixels_as_videoflip_does)
 TEST (test_convert_turns_planes_of_chroma_as_videoflip_does)
 {
   check_direction ("I420", 54, 22, 6);
+  check_direction ("I420", 31, 23, 1);
+  check_direction ("NV12", 17, 33, 2);
   check_direction ("NV12", 16, 38, 0);
 }
 
@@ -87,6 +89,71 @@ TEST (test_convert_turns_and_scales_in_one)
     int difference = video::largest_difference (one (picture), other (turned));
     fail_unless (difference <= 1, "%s: off by %d", direction, difference);
   }
+}
+
+/* A ramp of the frame with a wave, 0 to 1; each component has its own. */
+static double
+ramp (int c, double u, double v)
+{
+  return 0.2 + 0.3 * (c == 1 ? 1 - u : u) + 0.25 * (c == 2 ? 1 - v : v)
+         + 0.03 * std::sin (9 * u + 7 * v);
+}
+
+static void
+fill_ramp (const Picture &picture)
+{
+  const GstVideoInfo &info = picture.info;
+  video::fill (picture, [&] (int c, int x, int y) {
+    const double columns = 1 << info.finfo->w_sub[c], rows = 1 << info.finfo->h_sub[c];
+    return ramp (c, columns * (x + 0.5) / info.width, rows * (y + 0.5) / info.height);
+  });
+}
+
+/* Place in the input that is at (u, v) of the turned frame */
+static std::pair<double, double>
+place_before (const std::string &direction, double u, double v)
+{
+  const std::string turned_u = "90r 180 horiz ur-ll", turned_v = "90l 180 vert ur-ll";
+  u = turned_u.find (direction) != std::string::npos ? 1 - u : u;
+  v = turned_v.find (direction) != std::string::npos ? 1 - v : v;
+  return transposes (direction) ? std::pair (v, u) : std::pair (u, v);
+}
+
+/* Planes of chroma have sizes of their own, of which the last sample belongs to one column or
+ * row only. At edges, samples repeat. */
+TEST_ROWS (test_convert_turns_and_scales_odd_chroma, {"I420", "NV12", "Y42B", "YUY2"})
+{
+  std::vector<std::string> all (std::begin (directions), std::end (directions));
+  if (!runs_as_gpu ()) /* whose kernel for this is tested in scaledplanes.cpp */
+    all.push_back ("identity");
+  for (const auto &[width, height] :
+      {std::pair (31, 23), std::pair (33, 17), std::pair (34, 19)})
+    for (const auto &[wide, high] :
+        {std::pair (45, 37), std::pair (49, 15), std::pair (17, 13)})
+      for (const std::string &direction : all) {
+        Picture picture (info_of (row, width, height, nullptr, "jpeg"), 3);
+        fill_ramp (picture);
+        const GstVideoInfo out = info_of (row, wide, high, nullptr, "jpeg");
+        const Picture made = video::converted (
+            "openclconvert scale-method=bilinear video-direction=" + direction, picture,
+            out);
+        View view (made);
+        for (int c = 0; c < 3; c++)
+          for (int y = 0; y < view.height (c); y++)
+            for (int x = 0; x < view.width (c); x++) {
+              const auto [u, v] =
+                  place_before (direction, (x + 0.5) * (1 << out.finfo->w_sub[c]) / wide,
+                      (y + 0.5) * (1 << out.finfo->h_sub[c]) / high);
+              const bool is_edge =
+                  x == 0 || y == 0 || x >= view.width (c) - 2 || y >= view.height (c) - 2;
+              const double wanted = 255 * ramp (c, u, v);
+              const double diff = std::fabs (view.at (c, x, y) - wanted);
+              fail_unless (diff <= (c == 0 ? (is_edge ? 3 : 1.1) : (is_edge ? 7.7 : 3.2)),
+                  "%s %dx%d to %dx%d, component %d at %d,%d: %d, expected %g",
+                  direction.c_str (), width, height, wide, high, c, x, y,
+                  view.at (c, x, y), wanted);
+            }
+      }
 }
 
 static GstCaps *
@@ -438,24 +505,30 @@ lanczos (const View &in, int c, double x, double y, double wide_x, double wide_y
   return std::clamp (sum / weights, 0., 255.);
 }
 
+/* A CPU processes sixteen columns at once. The last ones may begin at any column. */
 TEST (test_convert_lanczos_is_its_window_in_double_precision)
 {
-  for (auto &size : {std::pair (61, 47), std::pair (13, 40), std::pair (23, 9)}) {
-    GstVideoInfo in = info_of ("AYUV", 37, 22);
-    GstVideoInfo out = info_of ("AYUV", size.first, size.second);
+  const int sizes[][4] = {{37, 22, 61, 47}, {37, 22, 13, 40}, {37, 22, 23, 9},
+      {33, 9, 49, 9}, {49, 9, 33, 9}, {33, 9, 33, 13}, {33, 13, 33, 9}, {81, 7, 17, 11},
+      {17, 11, 81, 7}, {16, 5, 17, 4}, {17, 5, 16, 6}, {39, 6, 55, 5}, {55, 5, 39, 6}};
+  for (const auto &size : sizes) {
+    if (runs_as_gpu () && &size - sizes == 3)
+      break;
+    GstVideoInfo in = info_of ("AYUV", size[0], size[1]);
+    GstVideoInfo out = info_of ("AYUV", size[2], size[3]);
     Picture picture = video::random_picture (in, 8);
     const Picture made =
         video::converted ("openclconvert scale-method=lanczos", picture, out);
     View from (picture), to (made);
-    double ratio_x = 37. / size.first, ratio_y = 22. / size.second;
+    double ratio_x = double (size[0]) / size[2], ratio_y = double (size[1]) / size[3];
     for (int c = 0; c < 4; c++)
-      for (int y = 0; y < size.second; y++)
-        for (int x = 0; x < size.first; x++) {
+      for (int y = 0; y < size[3]; y++)
+        for (int x = 0; x < size[2]; x++) {
           double wanted = lanczos (from, c, (x + 0.5) * ratio_x - 0.5,
               (y + 0.5) * ratio_y - 0.5, std::max (1., ratio_x), std::max (1., ratio_y));
           fail_unless (fabs (to.at (c, x, y) - wanted) < 0.52,
-              "%dx%d: component %d at %d,%d is %d, expected %g", size.first, size.second,
-              c, x, y, to.at (c, x, y), wanted);
+              "%dx%d to %dx%d: component %d at %d,%d is %d, expected %g", size[0],
+              size[1], size[2], size[3], c, x, y, to.at (c, x, y), wanted);
         }
   }
 }

@@ -405,6 +405,34 @@ TEST_ROWS (test_octscan_counts_what_was_lost,
   });
 }
 
+/* octscan, or an element before it, drops frames that are too short. */
+TEST (test_octscan_counts_short_frames)
+{
+  for (const char *before : {"", "openclupload ! octwindowinterp ! octfft ! "})
+    for (const bool has_times : {true, false}) {
+      const std::string caps = *before ? "video/x-raw,format=GRAY16_LE,width=64,height=20"
+                                       : caps_of (spectra, lines_there);
+      Harness harness (before + std::string ("octscan reverse=odd b-scans=4"), caps);
+      const gsize size = *before ? 64 * 2 * lines_there : size_of (spectra, lines_there);
+      for (guint n = 0; n < 9; n++) {
+        const bool is_short = n == 0 || n == 4 || n == 5;
+        GstBuffer *buffer = timed (Bytes (is_short ? size / 2 : size), n);
+        if (!has_times)
+          GST_BUFFER_PTS (buffer) = GST_CLOCK_TIME_NONE;
+        expect_equal (harness.push (buffer), GST_FLOW_OK);
+        expect_equal (harness.messages ().warnings.size (), is_short ? 1u : 0u);
+        if (is_short)
+          continue;
+        Owned<GstBuffer> out = harness.pull ();
+        expect_equal (scan_text (scan_of (out)),
+            text ("frame %u volume %u b-scan %u/4 repeat 0/1%s", n, n / 4, n % 4,
+                n % 2 ? " reversed" : ""));
+        expect_equal (
+            bool (GST_BUFFER_IS_DISCONT (out)), n == 1 || n == 6, std::to_string (n));
+      }
+    }
+}
+
 /* A seek to before the first frame: 7 frames are one period of 6 and one more. */
 TEST (test_octscan_counts_back_before_its_first_frame)
 {

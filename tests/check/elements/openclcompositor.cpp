@@ -605,12 +605,13 @@ check_as_converted (
 TEST_ROWS (test_compositor_scales_many_columns_at_once, operators)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("BGRA", 310, 25, 1))};
-  for (const int width : {300, 131, 129, 64, 44, 17, 16}) {
+  for (const int width : {300, 131, 129, 95, 64, 49, 44, 33, 17, 16}) {
     const int padding = width % 2 ? 3 : 0;
+    const int from = width == 95 ? width : width % 2 ? 113 : 130; /* 95: only downwards */
     Layer layer = layer_of (
-        random_picture (formats[width % 4], 130, 21, unsigned (width), padding));
+        random_picture (formats[width % 4], from, 21, unsigned (width), padding));
     layer.x = (width * 7) % 60 - 20;
-    layer.width = width, layer.height = 25;
+    layer.width = width, layer.height = width % 3 ? 25 : 21;
     layer.alpha = width % 2 ? 0.7 : 1;
     layer.blend_operator = row;
     layer.zorder = unsigned (layers.size ());

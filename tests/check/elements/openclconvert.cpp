@@ -972,14 +972,15 @@ TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
 
 /* --- frames that differ from their caps --- */
 
+/* The tenth in a row */
 TEST (test_convert_of_frames_smaller_than_their_caps_is_one_error)
 {
   const char *const sources[] = {
-      "videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=64,height=48 ! "
+      "videotestsrc num-buffers=12 ! video/x-raw,format=NV12,width=64,height=48 ! "
       "openclupload",
-      "videotestsrc num-buffers=3 ! openclupload ! openclconvert ! " DEVICE
+      "videotestsrc num-buffers=12 ! openclupload ! openclconvert ! " DEVICE
       ",format=NV12,width=64,height=48",
-      "fakesrc num-buffers=3 sizetype=fixed sizemax=6144 filltype=pattern ! "
+      "fakesrc num-buffers=12 sizetype=fixed sizemax=6144 filltype=pattern ! "
       "video/x-raw,format=NV12,width=64,height=48,framerate=25/1 ! openclupload"};
   for (const char *source : sources)
     for (const char *raised : {"height=96", "height=50", "width=128"})

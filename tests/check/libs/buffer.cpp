@@ -555,6 +555,33 @@ TEST (test_copy_keeps_the_source_until_the_device_has_read_it)
   g_free (data);
 }
 
+/* GstMemory counts at most 255 locks. A still image is one memory for many uploads. */
+TEST (test_copy_of_one_memory_many_times_keeps_few_locks)
+{
+  Contexts contexts;
+  Gate gate (contexts.own);
+  Owned<GstBuffer> source = pattern_buffer (1000, 4);
+  Owned<GstBuffer> destination =
+      make_buffer (contexts, destinations[0], Bytes (1000, 0x55));
+  const gint unlocked = gst_buffer_peek_memory (source, 0)->mini_object.lockstate;
+  std::atomic<int> copies{0};
+
+  gate.put_into (queue_of (contexts.own, GST_OPENCL_QUEUE_UPLOAD));
+  std::thread opener ([&] { /* opens the gate when the copies wait or have ended */
+    for (int before = -1; std::exchange (before, copies.load ()) != copies;)
+      g_usleep (100000);
+    gate.open ();
+  });
+  for (; copies < 300; copies++)
+    copy (contexts, destination, source, nullptr, "upload");
+  opener.join ();
+  assert_same (read_buffer (destination), pattern (1000, 4), "upload");
+  fail_unless (soon ([&] {
+    return g_atomic_int_get (&gst_buffer_peek_memory (source, 0)->mini_object.lockstate)
+           == unlocked;
+  }));
+}
+
 TEST (test_copy_enqueue_failure_is_reported_and_released)
 {
   Contexts contexts;

@@ -624,32 +624,51 @@ TEST (test_filter_reports_a_failure_of_the_last_frame_at_eos)
   filter.messages ().expect_one_error ({"frame"});
 }
 
-TEST (test_filter_names_both_sizes_of_a_short_frame)
+/* Expects that the frame is dropped with a WARNING that names both sizes. */
+static void
+expect_dropped (Filter &filter, GstBuffer *frame)
 {
-  Filter video (small_video), other ("application/x-test,bytes=120");
-  int good_frames = 0;
+  const std::string size = std::to_string (gst_buffer_get_size (frame)) + " bytes";
+  expect_equal (filter.push (frame), GST_FLOW_OK);
+  const Outcome messages = filter.messages ();
+  fail_unless (messages.errors.empty () && !gst_harness_try_pull (filter));
+  expect_equal (messages.warnings.size (), 1u);
+  expect_contains (messages.warnings[0], {size, "120", "dropping"});
+}
 
-  for (Filter *filter : {&video, &other}) {
-    for (gsize size : {gsize (0), gsize (1), small_size - 1}) {
-      GstBuffer *frame = size ? pattern_buffer (size, 1) : gst_buffer_new ();
-      expect_equal (filter->push (frame), GST_FLOW_ERROR);
-      filter->messages ().expect_one_error ({std::to_string (size) + " bytes", "120"});
-      /* The same failure is not reported again; a good frame ends it. */
-      filter->push_frame (1, 3);
-      fail_unless (filter->messages ().is_clean ());
-      expect_equal (behaviour.frames, good_frames);
-      filter->check_frame (++good_frames);
+TEST (test_filter_drops_a_short_frame)
+{
+  Filter video (small_video), other ("application/x-test,bytes=120"),
+      device (small_device_video);
+
+  expect_dropped (device, device.device_frame (1, 119));
+  for (Filter *filter : {&video, &other, &device}) {
+    const int frames = behaviour.frames;
+    for (gsize size : {gsize (0), gsize (1), small_size - 1})
+      expect_dropped (*filter, size ? pattern_buffer (size, 1) : gst_buffer_new ());
+    expect_equal (behaviour.frames, frames);
+    for (bool is_first : {true, false}) {
+      Owned<GstBuffer> output = filter->pass (pattern_buffer (small_size, 2));
+      Filter::assert_flipped (output, 2);
+      expect_equal (bool (GST_BUFFER_IS_DISCONT (output)), is_first);
     }
   }
 }
 
-TEST (test_filter_names_the_size_of_a_short_frame_on_the_device)
+TEST (test_filter_reports_the_tenth_short_frame_in_a_row)
 {
-  Filter filter (small_device_video);
-  expect_equal (filter.push (filter.device_frame (1, 119)), GST_FLOW_ERROR);
-  filter.messages ().expect_one_error ({"119", "120"});
-  filter.restart (small_device_video);
-  Filter::assert_flipped (filter.pass (filter.device_frame (2)), 2);
+  Filter filter (small_video);
+
+  for (int time = 0; time < 2; time++) {
+    filter.check_frame (1);
+    for (int frame = 0; frame < 9; frame++)
+      expect_dropped (filter, pattern_buffer (119, 1));
+  }
+  expect_equal (filter.push_frame (1, 119), GST_FLOW_ERROR);
+  filter.messages ().expect_one_error ({"119 bytes", "120"});
+  filter.restart (small_video);
+  expect_dropped (filter, pattern_buffer (119, 1));
+  filter.check_frame (2);
 }
 
 TEST (test_filter_reports_what_transform_says_once)

@@ -8,6 +8,8 @@
 #include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
 
+#include <map>
+
 using namespace check;
 
 namespace {
@@ -192,4 +194,133 @@ TEST (test_an_element_is_as_new_after_a_lost_frame_and_ready)
   transfers.push ();
   Outcome again = transfers.play ();
   fail_unless (again.eos && again.errors.empty ());
+}
+
+namespace {
+/* Frames that reach an appsink, and the messages of the pipeline */
+struct Passed {
+  Outcome outcome;
+  std::map<GstClockTime, Bytes> frames;
+  std::vector<GstClockTime> discontinuities; /* after the first frame */
+};
+
+/* Sends twenty frames through `elements`, the sixth of which is too short. */
+Passed
+pass_short_frame (const std::string &elements)
+{
+  const gsize size = 4 * frame_size;
+  Passed passed;
+  Pipeline pipeline (
+      "appsrc name=source format=time caps=video/x-raw,format=RGBA,width=64,height=48,"
+      "framerate=10/1 ! "
+      + elements
+      + " ! video/x-raw,format=BGRA ! appsink name=out sync=false wait-on-eos=false");
+  for (guint n = 0; n < 20; n++) {
+    GstBuffer *buffer = pattern_buffer (n == 5 ? 5000 : size, n);
+    GST_BUFFER_PTS (buffer) = n * GST_SECOND / 10;
+    GST_BUFFER_DURATION (buffer) = GST_SECOND / 10;
+    gst_app_src_push_buffer (GST_APP_SRC (pipeline["source"]), buffer);
+  }
+  gst_app_src_end_of_stream (GST_APP_SRC (pipeline["source"]));
+  passed.outcome = play_with_warnings (pipeline);
+  while (Owned<GstSample> sample = passed.outcome.eos ? pipeline.pull () : nullptr) {
+    GstBuffer *buffer = gst_sample_get_buffer (sample);
+    if (GST_BUFFER_IS_DISCONT (buffer) && !passed.frames.empty ())
+      passed.discontinuities.push_back (GST_BUFFER_PTS (buffer));
+    passed.frames[GST_BUFFER_PTS (buffer)] = read_buffer (buffer);
+  }
+  return passed;
+}
+
+/* Elements, and GStreamer's with the same result */
+const struct {
+  std::string label, elements, like;
+} passing[] = {
+    {"bin", "openclconvertbin", "videoconvert"},
+    {"convert", "openclupload ! openclconvert ! opencldownload", "videoconvert"},
+    {"compositor", "openclcompositorbin", "compositor"},
+};
+} // namespace
+
+/* GStreamer's converters make a frame of what is left, its compositor one without a layer. */
+TEST_ROWS (test_a_short_frame_is_dropped_and_the_others_are_those_of_gstreamer, passing)
+{
+  const GstClockTime lost = GST_SECOND / 2;
+  Passed passed = pass_short_frame (row.elements);
+  Passed expected = pass_short_frame (row.like);
+  fail_unless (passed.outcome.eos && expected.outcome.eos);
+  expect_equal (passed.outcome.warnings.size (), 1u);
+  expect_contains (passed.outcome.warnings[0], {"5000 bytes", "12288"});
+  expect_equal (expected.frames.size (), 20u);
+  if (row.label == "compositor") /* the layer's last frame is repeated */
+    assert_same (
+        passed.frames[lost], expected.frames[lost - GST_SECOND / 10], "repeated");
+  else
+    fail_unless (passed.discontinuities == std::vector{lost + GST_SECOND / 10});
+  passed.frames.erase (lost);
+  expected.frames.erase (lost);
+  fail_unless (passed.frames == expected.frames);
+}
+
+/* Frames of device memory that an application sends to a mixer or a request pad */
+TEST (test_inputs_of_mixers_and_request_pads_may_have_a_short_frame)
+{
+  const struct {
+    const char *line, *format;
+    bool is_lost; /* with its output */
+  } rows[] = {
+      {"openclcompositor name=k ! appsink name=out sync=false wait-on-eos=false appsrc "
+       "name=source ! k.",
+          "RGBA", false},
+      {"openclkernelmixer name=k expression=a ! appsink name=out sync=false "
+       "wait-on-eos=false "
+       "appsrc name=source ! k.a",
+          "RGBA", true},
+      {"openclkernelmixer name=k expression=a+b-b ! appsink name=out sync=false "
+       "wait-on-eos=false "
+       "videotestsrc num-buffers=8 ! video/x-raw,format=RGBA,width=64,height=48,"
+       "framerate=10/1 ! openclupload ! k.a appsrc name=source ! k.b",
+          "RGBA", false},
+      {"videotestsrc num-buffers=8 ! video/x-raw,format=RGBA,width=64,height=48,"
+       "framerate=10/1 ! openclupload ! chromakey name=k ! appsink name=out sync=false "
+       "wait-on-eos=false "
+       "appsrc name=source ! k.garbage",
+          "GRAY8", false},
+  };
+  Owned<GstOpenCLContext> context = new_context ();
+  for (const auto &row : rows) {
+    const gsize size = frame_size * (row.format == std::string ("RGBA") ? 4 : 1);
+    Pipeline pipeline (row.line);
+    set_context (pipeline, context);
+    Owned<GstCaps> caps = gst_caps_from_string (
+        text ("video/x-raw(memory:OpenCLMemory),format=%s,width=64,height=48,"
+              "framerate=10/1",
+            row.format)
+            .c_str ());
+    g_object_set (pipeline["source"], "format", GST_FORMAT_TIME, nullptr);
+    gst_app_src_set_caps (GST_APP_SRC (pipeline["source"]), caps);
+    for (guint n = 0; n < 8; n++) {
+      GstBuffer *buffer = device_buffer (context, pattern (n == 3 ? size - 1 : size, n));
+      GST_BUFFER_PTS (buffer) = n * GST_SECOND / 10;
+      GST_BUFFER_DURATION (buffer) = GST_SECOND / 10;
+      gst_app_src_push_buffer (GST_APP_SRC (pipeline["source"]), buffer);
+    }
+    gst_app_src_end_of_stream (GST_APP_SRC (pipeline["source"]));
+    const Outcome outcome = play_with_warnings (pipeline);
+    fail_unless (outcome.eos && outcome.errors.empty (), "%s: %s", row.line,
+        outcome.line ().c_str ());
+    expect_equal (outcome.warnings.size (), 1u, row.line);
+    expect_contains (
+        outcome.warnings[0], {"k: ", text ("%zu bytes", size - 1), text ("%zu", size)});
+    guint frames = 0;
+    for (; Owned<GstSample> sample = pipeline.pull (); frames++) {
+      GstBuffer *buffer = gst_sample_get_buffer (sample);
+      const guint n = guint (GST_BUFFER_PTS (buffer) * 10 / GST_SECOND);
+      fail_if (row.is_lost && n == 3);
+      if (std::string (row.line).find ("mixer") != std::string::npos && n > 0)
+        expect_equal (
+            bool (GST_BUFFER_IS_DISCONT (buffer)), n == (row.is_lost ? 4 : 3), row.line);
+    }
+    expect_equal (frames, row.is_lost ? 7u : 8u, row.line);
+  }
 }
