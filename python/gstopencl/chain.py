@@ -7,7 +7,6 @@ import os
 import shutil
 import tempfile
 import threading
-import time
 import weakref
 
 import gi
@@ -189,7 +188,7 @@ class Chain:
     def samples(self, recording, start=0, stop=None, deadline=None):
         """Yields a Gst.Sample for each buffer that the chain outputs for the frames from `start`
         to `stop` of a recording. Raises ChainError where the pipeline fails, and TimeoutError
-        after `deadline`, a time.monotonic()."""
+        when the event `deadline` is set."""
         with self.lock:
             try:
                 self.prepare(recording, start, stop)
@@ -202,7 +201,7 @@ class Chain:
 
     def pulled(self, recording, deadline):
         while True:
-            if deadline and time.monotonic() > deadline:
+            if deadline and deadline.is_set():
                 raise TimeoutError(f"{recording}: not processed within the timeout")
             sample = self.sink.emit("try-pull-sample", POLL)
             if sample:
