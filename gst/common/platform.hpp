@@ -130,6 +130,23 @@ bool is_private_folder (const std::string &folder);
 bool read_private_file (const std::string &path, std::string &contents);
 bool write_private_file (const std::string &path, const std::string &contents);
 
+/* Lock of a file in such a folder, which one thread of one process holds at a time. The
+ * constructor waits for it up to `seconds`. Without it, or if the file cannot be opened,
+ * nothing is locked. */
+class FileLock {
+public:
+  FileLock (const std::string &path, guint seconds);
+  ~FileLock ();
+  FileLock (const FileLock &) = delete;
+  FileLock &operator= (const FileLock &) = delete;
+
+private:
+  void open (const std::string &path);
+  bool try_lock ();
+
+  gintptr handle = -1; /* as RegularFile's */
+};
+
 /* Returns the SHA-256 in hexadecimal digits, which names such files. */
 std::string checksum_of (const void *bytes, gsize size);
 
@@ -154,16 +171,26 @@ struct ChildResult {
   guint64 processor_seconds = 0;
 };
 
-/* Runs a program with the text `input`, and returns what it prints. With a limit of the
- * processor time, it ends with this process. */
+/* Runs a program with the text `input`, and returns what it prints. */
 ChildResult run_child (const std::vector<std::string> &arguments,
     const std::string &input, const ChildLimits &limits);
 
 /* Gives other processes priority over this one. */
 void lower_priority ();
 
-/* Ends this process after a time. */
+/* Ends this process after a time in which it runs. */
 void end_after (guint seconds);
+
+/* Returns the number of this process as text. */
+std::string id_of_process ();
+
+/* Ends this process when the thread that started it ends, where the system can do that. `id`
+ * is the parent's id_of_process(). */
+void end_with_parent (const std::string &id);
+
+/* Returns the free memory in bytes, and then the limits of what this process may use, in an
+ * order that is the same for all processes of a system. */
+std::vector<double> resources_of_process ();
 
 /* Returns the path of the helper program `name`, or an empty string if there is none. Looks
  * in the folder gstreamer-opencl-1.0 beside the library or program that contains this code,

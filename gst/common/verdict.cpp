@@ -6,6 +6,9 @@
 
 #include <gst/common/platform.hpp>
 
+#include <algorithm>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -16,6 +19,7 @@ const char *const group = "verdict";
 const std::pair<Verdict::Result, const char *> names[] = {
     {Verdict::right, "right"},
     {Verdict::wrong, "wrong"},
+    {Verdict::unusable, "unusable"},
     {Verdict::failed, "failed"},
     {Verdict::unchecked, "unchecked"},
 };
@@ -27,6 +31,49 @@ string_of (GKeyFile *file, const char *key)
   const std::string copy = value ? value : "";
   g_free (value);
   return copy;
+}
+
+/* (nullable): the contents of a verdict's file, if it is valid and of this build */
+using KeyFile = std::unique_ptr<GKeyFile, void (*) (GKeyFile *)>;
+
+KeyFile
+read (const std::string &path, const std::string &build)
+{
+  KeyFile file (g_key_file_new (), g_key_file_free);
+  std::string contents;
+  if (!read_private_file (path, contents)
+      || !g_key_file_load_from_data (
+          file.get (), contents.data (), contents.size (), G_KEY_FILE_NONE, nullptr)
+      || string_of (file.get (), "build") != build)
+    file.reset ();
+  return file;
+}
+
+gint
+days_of (GKeyFile *file)
+{
+  return file ? g_key_file_get_integer (file, group, "days", nullptr) : 0;
+}
+
+/* A time after `now` is no age: the clock was set. */
+bool
+is_expired (GKeyFile *file, gint64 now)
+{
+  const gint64 day = 24 * 60 * 60;
+  const gint64 age = now - g_key_file_get_int64 (file, group, "time", nullptr);
+  return age < 0 || age >= days_of (file) * day;
+}
+
+bool
+had_as_much (GKeyFile *file, const std::vector<double> &resources)
+{
+  gsize n = 0;
+  gdouble *had = g_key_file_get_double_list (file, group, "resources", &n, nullptr);
+  const bool as_much =
+      n == resources.size ()
+      && std::equal (had, had + n, resources.begin (), std::greater_equal<> ());
+  g_free (had);
+  return as_much;
 }
 } // namespace
 
@@ -69,6 +116,15 @@ parse_verdict (const std::string &text)
   return {};
 }
 
+Circumstances
+Circumstances::now ()
+{
+  const double memory_of_check = 2.0 * (1 << 30);
+  Circumstances now{g_get_real_time () / G_USEC_PER_SEC, resources_of_process ()};
+  now.resources[0] = std::min (now.resources[0], memory_of_check);
+  return now;
+}
+
 std::string
 name_of_verdict (const std::string &identity, const std::string &engine)
 {
@@ -77,29 +133,36 @@ name_of_verdict (const std::string &identity, const std::string &engine)
 }
 
 Verdict
-load_verdict (const std::string &path, const std::string &build)
+load_verdict (const std::string &path, const std::string &build, const Circumstances &now)
 {
-  std::string contents;
-  Verdict verdict;
-  if (!read_private_file (path, contents))
-    return verdict;
-  GKeyFile *file = g_key_file_new ();
-  if (g_key_file_load_from_data (
-          file, contents.data (), contents.size (), G_KEY_FILE_NONE, nullptr)
-      && string_of (file, "build") == build)
-    verdict = parse_verdict (string_of (file, "result"));
-  g_key_file_free (file);
+  const KeyFile file = read (path, build);
+  const Verdict verdict =
+      file ? parse_verdict (string_of (file.get (), "result")) : Verdict ();
+  if (verdict.result == Verdict::unusable
+      && (is_expired (file.get (), now.time) || !had_as_much (file.get (), now.resources)))
+    return {};
   return verdict;
 }
 
 bool
 store_verdict (const std::string &path, const std::string &build,
-    const std::string &engine, const Verdict &verdict)
+    const std::string &engine, const Verdict &verdict, const Circumstances &check)
 {
+  const gint most_days = 30;
+  const KeyFile before = read (path, build);
   GKeyFile *file = g_key_file_new ();
   g_key_file_set_string (file, group, "engine", engine.c_str ());
   g_key_file_set_string (file, group, "build", build.c_str ());
   g_key_file_set_string (file, group, "result", verdict.text ().c_str ());
+  if (verdict.result == Verdict::unusable) {
+    const gint days = days_of (before.get ());
+    const bool again = days > 0 && is_expired (before.get (), check.time);
+    g_key_file_set_int64 (file, group, "time", check.time);
+    g_key_file_set_integer (
+        file, group, "days", CLAMP (again ? 2 * days : days, 1, most_days));
+    g_key_file_set_double_list (file, group, "resources",
+        const_cast<gdouble *> (check.resources.data ()), check.resources.size ());
+  }
   gchar *contents = g_key_file_to_data (file, nullptr, nullptr);
   const bool stored = write_private_file (path, contents);
   g_free (contents);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -192,6 +193,24 @@ TemporaryFile::close (bool remove)
   ::close (std::exchange (handle, -1));
   if (remove)
     g_unlink (temporary.c_str ());
+}
+
+FileLock::~FileLock ()
+{
+  if (handle != -1)
+    close (int (handle));
+}
+
+void
+FileLock::open (const std::string &path)
+{
+  handle = ::g_open (path.c_str (), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+bool
+FileLock::try_lock ()
+{
+  return flock (int (handle), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 bool

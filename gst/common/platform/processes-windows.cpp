@@ -5,6 +5,7 @@
 #include "windows.hpp"
 
 #include "../platform.hpp"
+#include "../timelimit.hpp"
 
 #include <array>
 #include <clocale>
@@ -144,9 +145,9 @@ bool
 wait_for (HANDLE process, const ChildLimits &limits)
 {
   const DWORD interval = 5; /* ms */
-  const gint64 end = g_get_monotonic_time () + limits.seconds * G_USEC_PER_SEC;
+  TimeLimit limit (limits.seconds * G_USEC_PER_SEC);
   while (WaitForSingleObject (process, interval) == WAIT_TIMEOUT) {
-    if ((limits.seconds > 0 && g_get_monotonic_time () >= end)
+    if ((limits.seconds > 0 && limit.is_over ())
         || (limits.cancelled && *limits.cancelled)
         || (limits.processor_seconds > 0
             && processor_seconds (process) >= limits.processor_seconds))
@@ -205,9 +206,31 @@ void
 end_after (guint seconds)
 {
   std::thread ([seconds] {
-    Sleep (1000 * seconds);
+    for (guint second = 0; second < seconds; second++)
+      Sleep (1000);
     TerminateProcess (GetCurrentProcess (), 1);
   }).detach ();
+}
+
+std::string
+id_of_process ()
+{
+  return std::to_string (GetCurrentProcessId ());
+}
+
+/* The job of run_child() ends it. */
+void
+end_with_parent (const std::string &)
+{
+}
+
+std::vector<double>
+resources_of_process ()
+{
+  MEMORYSTATUSEX memory = {};
+  memory.dwLength = sizeof memory;
+  GlobalMemoryStatusEx (&memory);
+  return {double (memory.ullAvailPageFile)};
 }
 
 std::string
