@@ -189,9 +189,9 @@ int
 main (int argc, char *argv[])
 {
   argv = opencl::arguments_in_utf8 (argv);
-  const bool checks = argc > 1 && strcmp (argv[1], "--check") == 0;
-  const bool reports = argc > 1 && strcmp (argv[1], "--report") == 0;
-  const bool forgets = argc > 1 && strcmp (argv[1], "--forget") == 0;
+  const std::string option = argc > 1 ? argv[1] : "";
+  const bool checks = option == "--check", reports = option == "--report",
+             forgets = option == "--forget";
   const int options = checks || reports || forgets ? 1 : 0;
   const char *const named = argc > 1 + options ? argv[1 + options] : nullptr;
   const std::string choice = opencl::effective_device (named);

@@ -12,6 +12,7 @@
 #include <gst/gst.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -130,22 +131,10 @@ bool is_private_folder (const std::string &folder);
 bool read_private_file (const std::string &path, std::string &contents);
 bool write_private_file (const std::string &path, const std::string &contents);
 
-/* Lock of a file in such a folder, which one thread of one process holds at a time. The
- * constructor waits for it up to `seconds`. Without it, or if the file cannot be opened,
- * nothing is locked. */
-class FileLock {
-public:
-  FileLock (const std::string &path, guint seconds);
-  ~FileLock ();
-  FileLock (const FileLock &) = delete;
-  FileLock &operator= (const FileLock &) = delete;
-
-private:
-  void open (const std::string &path);
-  bool try_lock ();
-
-  gintptr handle = -1; /* as RegularFile's */
-};
+/* Locks a file until the result is deleted. Waits up to `seconds` for another thread or process
+ * that has locked it. Then, or if the file cannot be opened, and on Windows, it is not
+ * locked. */
+std::shared_ptr<void> lock_file (const std::string &path, guint seconds);
 
 /* Returns the SHA-256 in hexadecimal digits, which names such files. */
 std::string checksum_of (const void *bytes, gsize size);
@@ -178,9 +167,6 @@ ChildResult run_child (const std::vector<std::string> &arguments,
 /* Gives other processes priority over this one. */
 void lower_priority ();
 
-/* Ends this process after a time in which it runs. */
-void end_after (guint seconds);
-
 /* Returns the number of this process as text. */
 std::string id_of_process ();
 
@@ -188,8 +174,9 @@ std::string id_of_process ();
  * is the parent's id_of_process(). */
 void end_with_parent (const std::string &id);
 
-/* Returns the free memory in bytes, and then the limits of what this process may use, in an
- * order that is the same for all processes of a system. */
+/* Returns the free memory and the limits of what this process may use, in an order that is the
+ * same for all processes. More memory than any self-check needs counts as that much, so that
+ * it does not vary. Returns an empty vector on Windows. */
 std::vector<double> resources_of_process ();
 
 /* Returns the path of the helper program `name`, or an empty string if there is none. Looks

@@ -12,12 +12,7 @@ namespace opencl {
  * or with the whole computer. */
 class TimeLimit {
 public:
-  explicit TimeLimit (gint64 microseconds)
-      : left (microseconds),
-        longest_step (std::min (microseconds / 2, gint64 (G_TIME_SPAN_SECOND))),
-        last (g_get_monotonic_time ())
-  {
-  }
+  explicit TimeLimit (gint64 microseconds) : left (microseconds) {}
 
   /* Call it at least once a second. A longer step counts as one second, or as half of a
    * shorter limit. */
@@ -30,6 +25,8 @@ public:
   }
 
 private:
-  gint64 left, longest_step, last;
+  gint64 left;
+  const gint64 longest_step = std::min (left / 2, gint64 (G_TIME_SPAN_SECOND));
+  gint64 last = g_get_monotonic_time ();
 };
 } // namespace opencl

@@ -4,8 +4,6 @@
  */
 #include "verdict.hpp"
 
-#include <gst/common/platform.hpp>
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -33,9 +31,16 @@ string_of (GKeyFile *file, const char *key)
   return copy;
 }
 
-/* (nullable): the contents of a verdict's file, if it is valid and of this build */
+gint64
+number_of (GKeyFile *file, const char *key)
+{
+  return g_key_file_get_int64 (file, group, key, nullptr);
+}
+
 using KeyFile = std::unique_ptr<GKeyFile, void (*) (GKeyFile *)>;
 
+/* Returns the contents of a verdict's file, which are empty unless it is valid and of this
+ * build. */
 KeyFile
 read (const std::string &path, const std::string &build)
 {
@@ -45,23 +50,8 @@ read (const std::string &path, const std::string &build)
       || !g_key_file_load_from_data (
           file.get (), contents.data (), contents.size (), G_KEY_FILE_NONE, nullptr)
       || string_of (file.get (), "build") != build)
-    file.reset ();
+    file.reset (g_key_file_new ());
   return file;
-}
-
-gint
-days_of (GKeyFile *file)
-{
-  return file ? g_key_file_get_integer (file, group, "days", nullptr) : 0;
-}
-
-/* A time after `now` is no age: the clock was set. */
-bool
-is_expired (GKeyFile *file, gint64 now)
-{
-  const gint64 day = 24 * 60 * 60;
-  const gint64 age = now - g_key_file_get_int64 (file, group, "time", nullptr);
-  return age < 0 || age >= days_of (file) * day;
 }
 
 bool
@@ -116,15 +106,6 @@ parse_verdict (const std::string &text)
   return {};
 }
 
-Circumstances
-Circumstances::now ()
-{
-  const double memory_of_check = 2.0 * (1 << 30);
-  Circumstances now{g_get_real_time () / G_USEC_PER_SEC, resources_of_process ()};
-  now.resources[0] = std::min (now.resources[0], memory_of_check);
-  return now;
-}
-
 std::string
 name_of_verdict (const std::string &identity, const std::string &engine)
 {
@@ -136,10 +117,11 @@ Verdict
 load_verdict (const std::string &path, const std::string &build, const Circumstances &now)
 {
   const KeyFile file = read (path, build);
-  const Verdict verdict =
-      file ? parse_verdict (string_of (file.get (), "result")) : Verdict ();
+  const Verdict verdict = parse_verdict (string_of (file.get (), "result"));
+  const gint64 day = 24 * 60 * 60, age = now.time - number_of (file.get (), "time");
   if (verdict.result == Verdict::unusable
-      && (is_expired (file.get (), now.time) || !had_as_much (file.get (), now.resources)))
+      && (age < 0 || age >= number_of (file.get (), "days") * day
+          || !had_as_much (file.get (), now.resources)))
     return {};
   return verdict;
 }
@@ -148,18 +130,15 @@ bool
 store_verdict (const std::string &path, const std::string &build,
     const std::string &engine, const Verdict &verdict, const Circumstances &check)
 {
-  const gint most_days = 30;
-  const KeyFile before = read (path, build);
+  const gint64 most_days = 30;
+  const gint64 days = 2 * number_of (read (path, build).get (), "days");
   GKeyFile *file = g_key_file_new ();
   g_key_file_set_string (file, group, "engine", engine.c_str ());
   g_key_file_set_string (file, group, "build", build.c_str ());
   g_key_file_set_string (file, group, "result", verdict.text ().c_str ());
   if (verdict.result == Verdict::unusable) {
-    const gint days = days_of (before.get ());
-    const bool again = days > 0 && is_expired (before.get (), check.time);
     g_key_file_set_int64 (file, group, "time", check.time);
-    g_key_file_set_integer (
-        file, group, "days", CLAMP (again ? 2 * days : days, 1, most_days));
+    g_key_file_set_int64 (file, group, "days", CLAMP (days, 1, most_days));
     g_key_file_set_double_list (file, group, "resources",
         const_cast<gdouble *> (check.resources.data ()), check.resources.size ());
   }

@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include <glib.h>
-#include <string>
-#include <vector>
+#include <gst/common/platform.hpp>
 
 namespace opencl {
 /* Result of the self-check of an engine on a device */
@@ -22,30 +20,20 @@ struct Verdict {
   Result result = pending;
   std::string difference;
 
-  bool is_fault () const
-  {
-    return result == wrong || result == unusable || result == failed;
-  }
+  bool is_fault () const { return result >= wrong && result <= failed; }
   /* Returns whether the cache keeps it. */
-  bool is_kept () const
-  {
-    return result == right || result == wrong || result == unusable;
-  }
+  bool is_kept () const { return result >= right && result <= unusable; }
 
   /* Returns "right", "wrong: DIFFERENCE" … */
   std::string text () const;
 };
 
 /* Circumstances of a check. A stored verdict `unusable` counts only for processes with no more
- * resources. It expires after one day. After each check that gives the same again, it lasts
- * twice as long, up to 30 days. */
+ * resources. It expires after one day. Each check that gives the same again doubles that, up
+ * to 30 days. */
 struct Circumstances {
-  gint64 time;                   /* in seconds, since 1970 */
-  std::vector<double> resources; /* of resources_of_process() */
-
-  /* Those of this process now. More free memory than any check needs counts as that much, so
-   * that it does not vary. */
-  static Circumstances now ();
+  gint64 time = g_get_real_time () / G_USEC_PER_SEC; /* since 1970 */
+  std::vector<double> resources = resources_of_process ();
 };
 
 /* Precedes the verdict that gst-opencl-check prints. A driver may print other text before. */
@@ -64,8 +52,8 @@ Verdict parse_verdict (const std::string &text);
 std::string name_of_verdict (const std::string &identity, const std::string &engine);
 
 /* Returns pending if there is no valid file of this build. */
-Verdict load_verdict (const std::string &path, const std::string &build,
-    const Circumstances &now = Circumstances::now ());
+Verdict load_verdict (
+    const std::string &path, const std::string &build, const Circumstances &now = {});
 
 /* The file also names `engine`, for human readers. Returns false if it cannot be
  * written. */

@@ -227,11 +227,10 @@ def limited(timeout):
     is_over, returned = threading.Event(), threading.Event()
 
     def watch():
-        if wait(returned.wait, timeout):
-            return
-        is_over.set()
-        if not wait(returned.wait, GRACE):
-            os._exit(1)
+        if not wait(returned.wait, timeout):
+            is_over.set()
+            if not wait(returned.wait, GRACE):
+                os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
     try:

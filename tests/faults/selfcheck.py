@@ -233,19 +233,6 @@ def leaves_out_an_engine_that_aborts():
     leaves_out(BUTTERFLIES + "!abort", "Aborted")
 
 
-def checks_a_crash_again_after_a_day():
-    with empty_cache() as cache:
-        Run(cache, oct_pipeline(), broken=BUTTERFLIES + "!abort", **WAIT)
-        assert is_kept(cache, "unusable: crashes: Aborted"), cache.results()
-        assert Run(cache, oct_pipeline(), **WAIT).launches("octwindowinterp0") == APART
-        file, = cache.files()
-        stored = re.search(r"time=(\d+)", file.read_text())
-        file.write_text(file.read_text().replace(stored[0], f"time={int(stored[1]) - 86400}"))
-        run = Run(cache, oct_pipeline(), **WAIT)
-        assert run.launches("octwindowinterp0") == IN_ONE and not run.warnings(), run.log
-        assert is_kept(cache, "right"), cache.results()
-
-
 def start_without_result(cache, until=lambda: None, **kind):
     """Until the warning that the check hangs. Nothing is kept."""
     first_start(cache)  # verdicts of FFT libraries, for which a short limit may not suffice
@@ -521,8 +508,8 @@ for test in (first_and_second_start, works_without_a_folder_that_can_be_written,
              leaves_out_a_wrong_engine, leaves_out_a_wrong_key_run,
              leaves_out_a_wrong_convolution_method, leaves_out_a_wrong_fft_library,
              devices_shows_verdicts,
-             leaves_out_an_engine_that_aborts, checks_a_crash_again_after_a_day,
-             keeps_no_shortage, gives_one_error_where_nothing_replaces_an_engine,
+             leaves_out_an_engine_that_aborts, keeps_no_shortage,
+             gives_one_error_where_nothing_replaces_an_engine,
              leaves_out_an_engine_that_hangs, leaves_out_an_engine_that_does_not_compile,
              tries_a_stopped_check_again,
              one_check_runs_at_a_time_and_ends_with_its_last_waiter, refuses_numbers_out_of_range,

@@ -10,10 +10,10 @@
 #include "checkcases.hpp"
 
 #include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/devicechoice.hpp>
 
 #include <gst/common/platform.hpp>
 
-#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 
@@ -32,44 +32,18 @@ prepare_environment (const char *device)
   g_setenv ("GST_REGISTRY_UPDATE", "no", TRUE);
 }
 
-/* Returns the device with an index "PLATFORM:DEVICE", or an empty one. */
-cl::Device
-find_device (const char *index)
-{
-  std::vector<cl::Platform> platforms;
-  std::vector<cl::Device> devices;
-  guint platform = 0, device = 0;
-  cl::Platform::get (&platforms);
-  if (sscanf (index, "%u:%u", &platform, &device) == 2 && platform < platforms.size ())
-    platforms[platform].getDevices (CL_DEVICE_TYPE_ALL, &devices);
-  return device < devices.size () ? devices[device] : cl::Device ();
-}
-
 /* Returns true if the index names the same device as in the calling process. The name of
  * FILE identifies device, driver and engine. */
 bool
 has_device (const char *index, const std::string &engine, const std::string &file)
 {
-  const cl::Device device = find_device (index);
-  return device ()
-         && opencl::name_of_file (file)
-                == opencl::name_of_verdict (opencl::identity_of (device), engine);
+  for (const opencl::ListedDevice &entry : opencl::list_devices ()) {
+    if (entry.index == index)
+      return opencl::name_of_file (file)
+             == opencl::name_of_verdict (opencl::identity_of (entry.device), engine);
+  }
+  return false;
 }
-
-/* The driver may abort when it is unloaded. */
-[[noreturn]] void
-work (const char *device, const char *engine, const char *file)
-{
-  prepare_environment (device);
-  gst_init (nullptr, nullptr);
-  const Verdict verdict =
-      has_device (device, engine, file)
-          ? opencl::check_engine (engine)
-          : Verdict{Verdict::unchecked, "gst-opencl-check does not find the device"};
-  std::cout << opencl::mark_of_verdict << verdict.text () << std::flush;
-  std::_Exit (0);
-}
-
 } // namespace
 
 int
@@ -87,5 +61,12 @@ main (int count, char **arguments)
   }
   opencl::end_with_parent (arguments[4]);
   opencl::lower_priority (); /* frames have priority */
-  work (arguments[1], arguments[2], arguments[3]);
+  prepare_environment (arguments[1]);
+  gst_init (nullptr, nullptr);
+  const Verdict verdict =
+      has_device (arguments[1], arguments[2], arguments[3])
+          ? opencl::check_engine (arguments[2])
+          : Verdict{Verdict::unchecked, "gst-opencl-check does not find the device"};
+  std::cout << opencl::mark_of_verdict << verdict.text () << std::flush;
+  std::_Exit (0); /* the driver may abort when it is unloaded */
 }

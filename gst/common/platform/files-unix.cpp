@@ -4,6 +4,8 @@
  */
 #include "files.hpp"
 
+#include "../timelimit.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -195,22 +197,17 @@ TemporaryFile::close (bool remove)
     g_unlink (temporary.c_str ());
 }
 
-FileLock::~FileLock ()
+std::shared_ptr<void>
+lock_file (const std::string &path, guint seconds)
 {
-  if (handle != -1)
-    close (int (handle));
-}
-
-void
-FileLock::open (const std::string &path)
-{
-  handle = ::g_open (path.c_str (), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
-bool
-FileLock::try_lock ()
-{
-  return flock (int (handle), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  TimeLimit limit (seconds * G_USEC_PER_SEC);
+  g_mkdir_with_parents (std::filesystem::path (path).parent_path ().c_str (), 0700);
+  const int handle =
+      ::g_open (path.c_str (), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  while (
+      flock (handle, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && !limit.is_over ())
+    g_usleep (10000);
+  return {nullptr, [handle] (void *) { close (handle); }};
 }
 
 bool

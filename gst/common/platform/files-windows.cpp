@@ -222,26 +222,10 @@ TemporaryFile::close (bool remove)
     DeleteFileW (wide (temporary).c_str ());
 }
 
-FileLock::~FileLock ()
+std::shared_ptr<void>
+lock_file (const std::string &, guint)
 {
-  if (handle != -1)
-    CloseHandle (handle_of (handle));
-}
-
-void
-FileLock::open (const std::string &path)
-{
-  handle = reinterpret_cast<gintptr> (
-      open_file (path, GENERIC_READ | GENERIC_WRITE, OPEN_ALWAYS, 0));
-}
-
-bool
-FileLock::try_lock ()
-{
-  OVERLAPPED start = {};
-  return LockFileEx (handle_of (handle),
-             LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &start)
-         || GetLastError () != ERROR_LOCK_VIOLATION;
+  return nullptr;
 }
 
 bool

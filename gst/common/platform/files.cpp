@@ -5,7 +5,6 @@
 #include "files.hpp"
 
 #include "../text.hpp"
-#include "../timelimit.hpp"
 
 namespace fs = std::filesystem;
 
@@ -179,18 +178,6 @@ write_private_file (const std::string &path, const std::string &contents)
   GST_INFO ("not kept: %s", error->message);
   g_error_free (error);
   return false;
-}
-
-FileLock::FileLock (const std::string &path, guint seconds)
-{
-  const std::string folder = folder_of (path);
-  TimeLimit limit (seconds * G_USEC_PER_SEC);
-
-  g_mkdir_with_parents (folder.c_str (), 0700);
-  if (is_private_folder (folder))
-    open (path);
-  while (handle != -1 && !try_lock () && !limit.is_over ())
-    g_usleep (10000);
 }
 
 std::string

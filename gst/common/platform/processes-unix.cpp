@@ -8,8 +8,8 @@
 #include "../platform.hpp"
 #include "../timelimit.hpp"
 
+#include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -24,7 +24,6 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 
 namespace opencl {
@@ -148,16 +147,6 @@ lower_priority ()
     g_printerr ("cannot lower the priority\n");
 }
 
-void
-end_after (guint seconds)
-{
-  std::thread ([seconds] {
-    for (guint second = 0; second < seconds; second++)
-      g_usleep (G_USEC_PER_SEC);
-    _exit (1);
-  }).detach ();
-}
-
 std::string
 id_of_process ()
 {
@@ -179,10 +168,10 @@ resources_of_process ()
 {
   gchar *text = nullptr;
   g_file_get_contents ("/proc/meminfo", &text, nullptr, nullptr);
-  const char *const field = "MemAvailable:";
-  const char *at = text ? strstr (text, field) : nullptr;
-  std::vector<double> resources = {
-      at ? 1024 * g_ascii_strtod (at + strlen (field), nullptr) : HUGE_VAL};
+  const char *at = text ? strstr (text, "MemAvailable:") : nullptr;
+  const double memory =
+      at ? 1024 * g_ascii_strtod (strchr (at, ' '), nullptr) : G_MAXDOUBLE;
+  std::vector<double> resources = {std::min (memory, 2e9)};
   g_free (text);
   for (const auto kind : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_NOFILE,
            RLIMIT_FSIZE, RLIMIT_NPROC, RLIMIT_MEMLOCK}) {

@@ -10,7 +10,6 @@
 #include <array>
 #include <clocale>
 #include <psapi.h>
-#include <thread>
 
 namespace opencl {
 namespace {
@@ -202,16 +201,6 @@ lower_priority ()
   SetPriorityClass (GetCurrentProcess (), IDLE_PRIORITY_CLASS);
 }
 
-void
-end_after (guint seconds)
-{
-  std::thread ([seconds] {
-    for (guint second = 0; second < seconds; second++)
-      Sleep (1000);
-    TerminateProcess (GetCurrentProcess (), 1);
-  }).detach ();
-}
-
 std::string
 id_of_process ()
 {
@@ -227,10 +216,7 @@ end_with_parent (const std::string &)
 std::vector<double>
 resources_of_process ()
 {
-  MEMORYSTATUSEX memory = {};
-  memory.dwLength = sizeof memory;
-  GlobalMemoryStatusEx (&memory);
-  return {double (memory.ullAvailPageFile)};
+  return {};
 }
 
 std::string

@@ -75,11 +75,11 @@ verdict_of_child (const ChildResult &child)
         "hangs: no result after " + std::to_string (child.processor_seconds)
             + " s of processor time (GST_OPENCL_SELF_CHECK=SECONDS allows more)"};
   case ChildResult::crashed:
-    return {Verdict::unusable, "crashes: " + child.reason};
   case ChildResult::stopped:
-    return {Verdict::failed, "crashes: " + child.reason};
+    return {child.end == ChildResult::crashed ? Verdict::unusable : Verdict::failed,
+        "crashes: " + child.reason};
   case ChildResult::not_started:
-    return {Verdict::unchecked, "cannot create a process"};
+    return {Verdict::unchecked, "cannot start gst-opencl-check"};
   default:
     return parse_verdict (at == std::string::npos
                               ? ""
@@ -96,18 +96,15 @@ run_check (const cl::Device &device, const std::string &engine)
   const guint times_as_long = 3; /* limit of the elapsed time, for a driver that sleeps */
   const guint seconds =
       seconds_of_check () > 0 ? seconds_of_check () : usual_seconds_of_check;
-  const std::string program = find_helper_program ("gst-opencl-check");
   const std::string index = device_index (device), build = build_id ();
   const std::string path = path_of_verdict (device, engine);
-  if (program.empty () || index.empty ())
-    return {
-        Verdict::unchecked, "gst-opencl-check is missing or no platform has the device"};
-  const FileLock lock (cache_folder ("self-check.lock"), times_as_long * seconds);
-  const Circumstances now = Circumstances::now ();
+  const auto lock = lock_file (cache_folder ("self-check.lock"), times_as_long * seconds);
+  const Circumstances now;
   Verdict verdict = load_verdict (path, build, now);
   if (verdict.result != Verdict::pending)
     return verdict; /* of another process */
-  verdict = verdict_of_child (run_child ({program, index, engine, path, id_of_process ()},
+  verdict = verdict_of_child (run_child (
+      {find_helper_program ("gst-opencl-check"), index, engine, path, id_of_process ()},
       "", {seconds, times_as_long * seconds}));
   if (verdict.result == Verdict::pending)
     verdict = {Verdict::unchecked, "gst-opencl-check printed no verdict"};
@@ -145,8 +142,9 @@ public:
       verdict = load_verdict (path_of_verdict (device, engine), build_id ());
     if (is_new && verdict.result == Verdict::pending)
       tasks.push_back (task);
-    if (waits && take (task))
-      check (task, guard);
+    const auto turn = std::find (tasks.begin (), tasks.end (), task);
+    if (waits && turn != tasks.end ()) /* others come later */
+      std::rotate (tasks.begin (), turn, turn + 1);
     if (!tasks.empty () && !is_running && !start ())
       give_up ();
     if (waits)
@@ -156,26 +154,6 @@ public:
 
 private:
   using Task = std::pair<cl_device_id, std::string>;
-
-  /* Removes `task` from the waiting checks. Returns whether it was among them. */
-  bool take (const Task &task)
-  {
-    const auto at = std::find (tasks.begin (), tasks.end (), task);
-    if (at == tasks.end ())
-      return false;
-    tasks.erase (at);
-    return true;
-  }
-
-  void check (const Task &task, std::unique_lock<std::mutex> &guard)
-  {
-    guard.unlock ();
-    Verdict verdict = run_check (cl::Device (task.first, true), task.second);
-    guard.lock ();
-    verdicts[task] = std::move (verdict);
-    driver_hooks ().n_verdicts++;
-    changed.notify_all ();
-  }
 
   bool start ()
   {
@@ -200,7 +178,12 @@ private:
     while (!self->tasks.empty ()) {
       const Task task = self->tasks.front ();
       self->tasks.pop_front ();
-      self->check (task, guard);
+      guard.unlock ();
+      Verdict verdict = run_check (cl::Device (task.first, true), task.second);
+      guard.lock ();
+      self->verdicts[task] = std::move (verdict);
+      driver_hooks ().n_verdicts++;
+      self->changed.notify_all ();
     }
     self->is_running = false;
     return nullptr;
