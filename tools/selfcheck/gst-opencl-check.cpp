@@ -10,10 +10,10 @@
 #include "checkcases.hpp"
 
 #include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/core/devicechoice.hpp>
 
 #include <gst/common/platform.hpp>
 
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 
@@ -32,17 +32,21 @@ prepare_environment (const char *device)
   g_setenv ("GST_REGISTRY_UPDATE", "no", TRUE);
 }
 
-/* Returns true if the index names the same device as in the calling process. The name of
+/* Returns true if the index, "PLATFORM:DEVICE", names the same device as in the calling process. The name of
  * FILE identifies device, driver and engine. */
 bool
 has_device (const char *index, const std::string &engine, const std::string &file)
 {
-  for (const opencl::ListedDevice &entry : opencl::list_devices ()) {
-    if (entry.index == index)
-      return opencl::name_of_file (file)
-             == opencl::name_of_verdict (opencl::identity_of (entry.device), engine);
-  }
-  return false;
+  std::vector<cl::Platform> platforms;
+  std::vector<cl::Device> devices;
+  guint platform = 0, device = 0;
+  cl::Platform::get (&platforms);
+  if (sscanf (index, "%u:%u", &platform, &device) == 2 && platform < platforms.size ())
+    platforms[platform].getDevices (CL_DEVICE_TYPE_ALL, &devices);
+  return device < devices.size ()
+         && opencl::name_of_file (file)
+                == opencl::name_of_verdict (
+                    opencl::identity_of (devices[device]), engine);
 }
 } // namespace
 

@@ -46,8 +46,8 @@ GST_OPENCL_API guint gst_opencl_get_n_verdicts (void);
 GST_OPENCL_API gchar **gst_opencl_get_engines (void);
 
 /* Returns "right", "wrong: DIFFERENCE", "unusable: REASON", "failed: REASON",
- * "unchecked: REASON" or "pending". The verdict is that of the cache, or with `rerun` that of a new check, for
- * which this call waits. (transfer full) */
+ * "unchecked: REASON" or "pending". The verdict is that of the cache, or with `rerun` that
+ * of a new check, for which this call waits. (transfer full) */
 GST_OPENCL_API gchar *gst_opencl_device_get_verdict (
     gpointer device, const gchar *engine, gboolean rerun);
 G_END_DECLS
