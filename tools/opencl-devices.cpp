@@ -1,9 +1,10 @@
 /* opencl-devices: lists OpenCL devices by the names that the property `device` takes
  *
- * opencl-devices [--check | --report] [DEVICE]: lists all devices, or those that DEVICE names
+ * opencl-devices [--check | --forget | --report] [DEVICE]: lists all devices, or those that DEVICE names
  * (auto, gpu, cpu, accelerator, 0:1, part of a name). It marks the one that an element uses,
  * and shows the verdicts of the self-check. With --check it runs the self-check again. With
- * --report it prints versions, environment and plugins before. The exit status is 1 if no
+ * --forget it removes the verdicts of all devices. With --report it prints versions, environment
+ * and plugins before. The exit status is 1 if no
  * device can be used or, with --check, if an engine is wrong.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -14,8 +15,10 @@
 
 #include <gst/common/platform.hpp>
 #include <gst/common/text.hpp>
+#include <gst/common/verdict.hpp>
 
 #include <cstring>
+#include <filesystem>
 
 #include <iomanip>
 #include <iostream>
@@ -73,11 +76,10 @@ print_verdicts (const cl::Device &device, bool check)
   bool all_right = true;
   for (gchar **engine = engines; *engine; engine++) {
     gchar *verdict = gst_opencl_device_get_verdict (device (), *engine, check);
-    const bool is_known = strcmp (verdict, "pending") != 0;
+    const opencl::Verdict parsed = opencl::parse_verdict (verdict);
     line (engine == engines ? "self-check" : "")
-        << *engine << ": " << (is_known ? verdict : "not checked yet") << std::endl;
-    all_right = all_right && !g_str_has_prefix (verdict, "wrong")
-                && !g_str_has_prefix (verdict, "failed");
+        << *engine << ": " << (parsed.result ? verdict : "not checked yet") << std::endl;
+    all_right = all_right && !parsed.is_fault ();
     g_free (verdict);
   }
   g_strfreev (engines);
@@ -112,6 +114,17 @@ print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &devi
                               : "nothing: it " + device.fault)
                       << "\n";
   return true;
+}
+
+bool
+forget_verdicts ()
+{
+  std::error_code code;
+  const std::string folder = opencl::cache_folder ("verdicts");
+  std::filesystem::remove_all (std::filesystem::u8path (folder), code);
+  if (code)
+    std::cerr << folder << ": " << code.message () << "\n";
+  return !code;
 }
 
 constexpr const char *plugins[] = {"transferopencl", "npyopencl", "computeopencl",
@@ -176,9 +189,10 @@ int
 main (int argc, char *argv[])
 {
   argv = opencl::arguments_in_utf8 (argv);
-  const bool checks = argc > 1 && strcmp (argv[1], "--check") == 0;
-  const bool reports = argc > 1 && strcmp (argv[1], "--report") == 0;
-  const int options = checks || reports ? 1 : 0;
+  const std::string option = argc > 1 ? argv[1] : "";
+  const bool checks = option == "--check", reports = option == "--report",
+             forgets = option == "--forget";
+  const int options = checks || reports || forgets ? 1 : 0;
   const char *const named = argc > 1 + options ? argv[1 + options] : nullptr;
   const std::string choice = opencl::effective_device (named);
   GError *error = nullptr;
@@ -187,13 +201,16 @@ main (int argc, char *argv[])
   const bool helps = choice == "--help" || choice == "-h";
   if (argc > 2 + options || choice[0] == '-') {
     (helps ? std::cout : std::cerr)
-        << "opencl-devices [--check | --report] [DEVICE]: lists devices by the names "
-           "that the property `device` and GST_OPENCL_DEVICE accept, and the results "
-           "of the self-check; --check runs the self-check again; --report adds what a "
+        << "opencl-devices [--check | --forget | --report] [DEVICE]: lists devices by "
+           "the names that the property `device` and GST_OPENCL_DEVICE accept, and the "
+           "results of the self-check; --check runs the self-check again; --forget "
+           "removes its results for all devices; --report adds what a "
            "report of a fault needs: versions, environment and plugins\n";
     return helps ? 0 : 2;
   }
   gst_init (nullptr, nullptr);
+  if (forgets && !forget_verdicts ())
+    return 1;
   if (reports)
     print_report ();
   const std::vector<opencl::ListedDevice> listed = opencl::list_devices ();

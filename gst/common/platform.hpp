@@ -12,6 +12,7 @@
 #include <gst/gst.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -130,6 +131,11 @@ bool is_private_folder (const std::string &folder);
 bool read_private_file (const std::string &path, std::string &contents);
 bool write_private_file (const std::string &path, const std::string &contents);
 
+/* Locks a file until the result is deleted. Waits up to `seconds` for another thread or process
+ * that has locked it. Then, or if the file cannot be opened, and on Windows, it is not
+ * locked. */
+std::shared_ptr<void> lock_file (const std::string &path, guint seconds);
+
 /* Returns the SHA-256 in hexadecimal digits, which names such files. */
 std::string checksum_of (const void *bytes, gsize size);
 
@@ -154,8 +160,7 @@ struct ChildResult {
   guint64 processor_seconds = 0;
 };
 
-/* Runs a program with the text `input`, and returns what it prints. With a limit of the
- * processor time, it ends with this process. */
+/* Runs a program with the text `input`, and returns what it prints. */
 ChildResult run_child (const std::vector<std::string> &arguments,
     const std::string &input, const ChildLimits &limits);
 
@@ -166,8 +171,17 @@ bool is_forked_child ();
 /* Gives other processes priority over this one. */
 void lower_priority ();
 
-/* Ends this process after a time. */
-void end_after (guint seconds);
+/* Returns the number of this process as text. */
+std::string id_of_process ();
+
+/* Ends this process when the thread that started it ends, where the system can do that. `id`
+ * is the parent's id_of_process(). */
+void end_with_parent (const std::string &id);
+
+/* Returns the free memory and the limits of what this process may use, in an order that is the
+ * same for all processes. More memory than any self-check needs counts as that much, so that
+ * it does not vary. Returns an empty vector on Windows. */
+std::vector<double> resources_of_process ();
 
 /* Returns the path of the helper program `name`, or an empty string if there is none. Looks
  * in the folder gstreamer-opencl-1.0 beside the library or program that contains this code,

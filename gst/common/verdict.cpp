@@ -4,8 +4,9 @@
  */
 #include "verdict.hpp"
 
-#include <gst/common/platform.hpp>
-
+#include <algorithm>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -16,6 +17,7 @@ const char *const group = "verdict";
 const std::pair<Verdict::Result, const char *> names[] = {
     {Verdict::right, "right"},
     {Verdict::wrong, "wrong"},
+    {Verdict::unusable, "unusable"},
     {Verdict::failed, "failed"},
     {Verdict::unchecked, "unchecked"},
 };
@@ -27,6 +29,41 @@ string_of (GKeyFile *file, const char *key)
   const std::string copy = value ? value : "";
   g_free (value);
   return copy;
+}
+
+gint64
+number_of (GKeyFile *file, const char *key)
+{
+  return g_key_file_get_int64 (file, group, key, nullptr);
+}
+
+using KeyFile = std::unique_ptr<GKeyFile, void (*) (GKeyFile *)>;
+
+/* Returns the contents of a verdict's file, which are empty unless it is valid and of this
+ * build. */
+KeyFile
+read (const std::string &path, const std::string &build)
+{
+  KeyFile file (g_key_file_new (), g_key_file_free);
+  std::string contents;
+  if (!read_private_file (path, contents)
+      || !g_key_file_load_from_data (
+          file.get (), contents.data (), contents.size (), G_KEY_FILE_NONE, nullptr)
+      || string_of (file.get (), "build") != build)
+    file.reset (g_key_file_new ());
+  return file;
+}
+
+bool
+had_as_much (GKeyFile *file, const std::vector<double> &resources)
+{
+  gsize n = 0;
+  gdouble *had = g_key_file_get_double_list (file, group, "resources", &n, nullptr);
+  const bool as_much =
+      n == resources.size ()
+      && std::equal (had, had + n, resources.begin (), std::greater_equal<> ());
+  g_free (had);
+  return as_much;
 }
 } // namespace
 
@@ -77,29 +114,34 @@ name_of_verdict (const std::string &identity, const std::string &engine)
 }
 
 Verdict
-load_verdict (const std::string &path, const std::string &build)
+load_verdict (const std::string &path, const std::string &build, const Circumstances &now)
 {
-  std::string contents;
-  Verdict verdict;
-  if (!read_private_file (path, contents))
-    return verdict;
-  GKeyFile *file = g_key_file_new ();
-  if (g_key_file_load_from_data (
-          file, contents.data (), contents.size (), G_KEY_FILE_NONE, nullptr)
-      && string_of (file, "build") == build)
-    verdict = parse_verdict (string_of (file, "result"));
-  g_key_file_free (file);
+  const KeyFile file = read (path, build);
+  const Verdict verdict = parse_verdict (string_of (file.get (), "result"));
+  const gint64 day = 24 * 60 * 60, age = now.time - number_of (file.get (), "time");
+  if (verdict.result == Verdict::unusable
+      && (age < 0 || age >= number_of (file.get (), "days") * day
+          || !had_as_much (file.get (), now.resources)))
+    return {};
   return verdict;
 }
 
 bool
 store_verdict (const std::string &path, const std::string &build,
-    const std::string &engine, const Verdict &verdict)
+    const std::string &engine, const Verdict &verdict, const Circumstances &check)
 {
+  const gint64 most_days = 30;
+  const gint64 days = 2 * number_of (read (path, build).get (), "days");
   GKeyFile *file = g_key_file_new ();
   g_key_file_set_string (file, group, "engine", engine.c_str ());
   g_key_file_set_string (file, group, "build", build.c_str ());
   g_key_file_set_string (file, group, "result", verdict.text ().c_str ());
+  if (verdict.result == Verdict::unusable) {
+    g_key_file_set_int64 (file, group, "time", check.time);
+    g_key_file_set_int64 (file, group, "days", CLAMP (days, 1, most_days));
+    g_key_file_set_double_list (file, group, "resources",
+        const_cast<gdouble *> (check.resources.data ()), check.resources.size ());
+  }
   gchar *contents = g_key_file_to_data (file, nullptr, nullptr);
   const bool stored = write_private_file (path, contents);
   g_free (contents);

@@ -4,29 +4,40 @@
  */
 #pragma once
 
-#include <glib.h>
-#include <string>
+#include <gst/common/platform.hpp>
 
 namespace opencl {
 /* Result of the self-check of an engine on a device */
 struct Verdict {
   enum Result {
-    pending,   /* not known yet */
-    right,     /* agrees with the host */
-    wrong,     /* `difference` describes it */
-    failed,    /* no result; `difference` is the reason, which may not come again */
+    pending,  /* not known yet */
+    right,    /* agrees with the host */
+    wrong,    /* `difference` describes it */
+    unusable, /* crashes or does not build, as `difference` says; perhaps for a shortage */
+    failed,   /* no result; `difference` is the reason, which may not come again */
     unchecked, /* cannot be checked; `difference` is the reason */
   };
   Result result = pending;
   std::string difference;
 
-  bool is_fault () const { return result == wrong || result == failed; }
-  /* Returns whether the next process need not check again. */
-  bool is_final () const { return result == right || result == wrong; }
+  bool is_fault () const { return result >= wrong && result <= failed; }
+  /* Returns whether the cache keeps it. */
+  bool is_kept () const { return result >= right && result <= unusable; }
 
   /* Returns "right", "wrong: DIFFERENCE" … */
   std::string text () const;
 };
+
+/* Circumstances of a check. A stored verdict `unusable` counts only for processes with no more
+ * resources. It expires after one day. Each check that gives the same again doubles that, up
+ * to 30 days. */
+struct Circumstances {
+  gint64 time = g_get_real_time () / G_USEC_PER_SEC; /* since 1970 */
+  std::vector<double> resources = resources_of_process ();
+};
+
+/* Precedes the verdict that gst-opencl-check prints. A driver may print other text before. */
+constexpr const char *mark_of_verdict = "verdict: ";
 
 constexpr guint usual_seconds_of_check = 60; /* with compilation */
 
@@ -41,10 +52,11 @@ Verdict parse_verdict (const std::string &text);
 std::string name_of_verdict (const std::string &identity, const std::string &engine);
 
 /* Returns pending if there is no valid file of this build. */
-Verdict load_verdict (const std::string &path, const std::string &build);
+Verdict load_verdict (
+    const std::string &path, const std::string &build, const Circumstances &now = {});
 
 /* The file also names `engine`, for human readers. Returns false if it cannot be
  * written. */
 bool store_verdict (const std::string &path, const std::string &build,
-    const std::string &engine, const Verdict &verdict);
+    const std::string &engine, const Verdict &verdict, const Circumstances &check);
 } // namespace opencl

@@ -5,7 +5,6 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import contextlib
 import os
 import threading
-import time
 
 import gi
 import numpy as np
@@ -185,7 +184,7 @@ class Chain:
     def samples(self, recording, start=0, stop=None, deadline=None):
         """Yields a Gst.Sample for each buffer that the chain outputs for the frames from `start`
         to `stop` of a recording. Raises ChainError where the pipeline fails, and TimeoutError
-        after `deadline`, a time.monotonic()."""
+        when the event `deadline` is set."""
         start_gstreamer()
         with self.lock:
             try:
@@ -199,7 +198,7 @@ class Chain:
 
     def pulled(self, recording, deadline):
         while True:
-            if deadline and time.monotonic() > deadline:
+            if deadline and deadline.is_set():
                 raise TimeoutError(f"{recording}: not processed within the timeout")
             sample = self.sink.emit("try-pull-sample", POLL)
             if sample:

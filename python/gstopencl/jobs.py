@@ -32,6 +32,7 @@ from .notices import collected, warn  # noqa: E402
 from .recordings import Options, RecordingError, open_recording, read_text, states_of  # noqa: E402
 from .results import FORMATS, steps_of, write_frames_to_disk, write_to_disk  # noqa: E402
 from .system import claim_device  # noqa: E402
+from .waits import wait  # noqa: E402
 
 PACKAGE = pathlib.Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
@@ -234,18 +235,24 @@ class Plan:
 
 @contextlib.contextmanager
 def limited(timeout):
-    """Yields the deadline. A worker that does not return soon after it ends itself, and Dask
-    starts another one."""
+    """Yields an event that is set after the timeout. A worker that does not return soon after it
+    ends itself, and Dask starts another one."""
     if not timeout:
         yield None
         return
-    watchdog = threading.Timer(timeout + GRACE, os._exit, [1])
-    watchdog.daemon = True
-    watchdog.start()
+    is_over, returned = threading.Event(), threading.Event()
+
+    def watch():
+        if not wait(returned.wait, timeout):
+            is_over.set()
+            if not wait(returned.wait, GRACE):
+                os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
-        yield time.monotonic() + timeout
+        yield is_over
     finally:
-        watchdog.cancel()
+        returned.set()
 
 
 @functools.cache

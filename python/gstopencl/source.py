@@ -15,10 +15,11 @@ from gi.repository import Gst  # noqa: E402
 
 from .frames import choose, start_gstreamer, without_mask  # noqa: E402
 from .memory import MapInfo, buffer_map, buffer_unmap  # noqa: E402
+from .waits import wait  # noqa: E402
 
 WRITE = 2  # GST_MAP_WRITE
 VIDEO = {"u1": "GRAY8", "u2": "GRAY16_LE"}
-START = 10  # seconds that a pipeline may take to start
+START, STEP = 10, 0.001  # seconds that a pipeline may take to start, and between two looks
 
 
 class Source:
@@ -55,11 +56,12 @@ class Source:
     def _find_pool(self):
         """Finds the pool that downstream offers, when the pipeline has started. Caps other than video
         have none."""
-        pad, end = self.appsrc.get_static_pad("src"), time.monotonic() + START
+        pad, waited = self.appsrc.get_static_pad("src"), 0
         while not pad.get_current_caps():
-            if time.monotonic() > end:
+            if waited >= START:
                 raise RuntimeError("the pipeline of appsrc has not started")
-            time.sleep(0.001)
+            time.sleep(STEP)
+            waited += STEP  # and not the time by the clock: this process may be stopped
         query = Gst.Query.new_allocation(pad.get_current_caps(), True)
         self.is_asked = True
         if pad.peer_query(query) and query.get_n_allocation_pools():
@@ -82,7 +84,7 @@ class Source:
         there is room for it. After `timeout` seconds, yields None and counts the frame as lost. An
         exception in the block drops the frame."""
         start_gstreamer()  # raises in a forked child
-        if not self.taken.acquire(timeout=timeout):
+        if not wait(self.taken.acquire, timeout):
             self.lost, self.number, self.breaks = self.lost + 1, self.number + 1, True
             yield None
             return

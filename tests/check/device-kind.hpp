@@ -33,6 +33,17 @@ has_one_place_for_a_buffer (GstOpenCLContext *context)
   return written == read;
 }
 
+/* Returns true if the device is a GPU, or says so for a test. */
+inline bool
+is_gpu (GstOpenCLContext *context)
+{
+  cl_device_type type = 0;
+  fail_unless_equals_int (clGetDeviceInfo (gst_opencl_context_get_device (context),
+                              CL_DEVICE_TYPE, sizeof type, &type, nullptr),
+      CL_SUCCESS);
+  return type & CL_DEVICE_TYPE_GPU;
+}
+
 /* Returns the value of a switch of GST_OPENCL_DEBUG, or "" if it is not set. */
 inline std::string
 debug_switch (const std::string &name)

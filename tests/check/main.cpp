@@ -247,6 +247,17 @@ report_skip (const std::string &why)
   g_print ("NOT CHECKED: %s\n", why.c_str ());
 }
 
+bool
+is_missing (const std::string &element)
+{
+  GstElementFactory *factory = gst_element_factory_find (element.c_str ());
+  if (!factory)
+    report_skip ("no " + element);
+  const bool is = !factory;
+  gst_clear_object (&factory);
+  return is;
+}
+
 void
 begin (const char *name, const char *file, int line)
 {

@@ -47,6 +47,10 @@ std::string data_path (const std::string &name);
 /* Says why tests are skipped; tests/allowed-skips.txt lists the allowed reasons. */
 void report_skip (const std::string &why);
 
+/* Returns true, and reports that the test is skipped, if there is no such element: not every
+ * machine has all plugins of GStreamer. */
+bool is_missing (const std::string &element);
+
 template <typename T, std::size_t n>
 std::vector<T>
 rows_of (const T (&rows)[n])

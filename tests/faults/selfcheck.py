@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Promises of the self-check: until an engine has its verdict, a plainer one works; a verdict is
 kept for the next start; an engine that is wrong, aborts or hangs is left out with one warning. A
-check without a result is not kept, and neither are verdicts that others may write. Pictures are
-right in each case.
+check without a result is not kept, and neither are verdicts that others may write. A crash does not
+count for processes with larger limits, and not for ever. One check runs at a time, and ends with
+the processes that wait for it. Pictures are right in each case.
 
 usage: selfcheck.py BROKEN-KERNEL-LIBRARY OPENCL-DEVICES [TEST...]
 
@@ -12,6 +13,7 @@ import contextlib
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -34,6 +36,7 @@ OCT = (SOURCE + "octwindowinterp ! octfft name=fft {options} ! video/x-raw(ANY),
 SLOWLY = "identity sleep-time=5000 ! "
 TIMEOUT = 100
 FUSED = "fused-depth"
+WAIT = {"GST_OPENCL_WAIT_FOR_CHECKS": "1"}
 
 
 class Cache:
@@ -61,12 +64,13 @@ def empty_cache(engine=FUSED):
         yield Cache(folder, engine)
 
 
-def environment(cache, broken="", check="20"):
+def environment(cache, broken="", check="20", **more):
     made = {**os.environ, "GST_DEBUG": "GST_TRACER:7,default:2", "GST_TRACERS": "openclstats",
             "GST_DEBUG_NO_COLOR": "1", "GST_OPENCL_SELF_CHECK": check}
     # PoCL's compiled kernels stay where other tests have put them.
     made.setdefault("POCL_CACHE_DIR", os.path.expanduser("~/.cache/pocl/kcache"))
     made["XDG_CACHE_HOME"] = str(cache.folder if isinstance(cache, Cache) else cache)
+    made.update(more)
     if broken:
         made.update(BROKEN_KERNEL=broken, LD_PRELOAD=str(LIBRARY))
     return made
@@ -190,9 +194,9 @@ def replaces_damaged_files(cache):
         run = Run(cache, oct_pipeline())
         expect_right(run)
         assert run.launches("octwindowinterp0") > IN_ONE, (damaged, run.log)
-        assert not run.warnings(), (damaged, run.log)
-        # The check goes on after the pipeline's process has ended.
-        wait_for(lambda: file.read_text() == whole)
+        assert not run.warnings() and file.read_text() == damaged, (damaged, run.log)
+        expect_right(Run(cache, oct_pipeline(), **WAIT))
+        assert file.read_text() == whole
 
 
 def works_without_a_folder_that_can_be_written():
@@ -252,19 +256,21 @@ def leaves_out_an_engine_that_hangs():
         assert is_kept(cache, "right"), cache.results()
 
 
-def check_of(cache):
-    """Returns the processes of the check once it works: the one that limits its time and its child;
-    else None."""
+def checks_of(cache):
+    """Returns the processes that check, and the engine of each."""
     found = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (folder / "cmdline").read_text().split("\0")
-            if pathlib.Path(words[0]).name == "gst-opencl-check" and FUSED in words \
-                    and str(cache.folder) in words[3]:
-                status = (folder / "status").read_text()
-                found[int(folder.name)] = int(re.search(r"PPid:\s*(\d+)", status)[1])
-    return next(((parent, child) for child, parent in found.items()
-                 if parent in found and has_plugin(child)), None)
+            if pathlib.Path(words[0]).name == "gst-opencl-check" and str(cache.folder) in words[3]:
+                found[int(folder.name)] = words[2]
+    return found
+
+
+def check_of(cache):
+    """Returns the process that checks the engine once it works; else None."""
+    return next((process for process, engine in checks_of(cache).items()
+                 if engine == FUSED and has_plugin(process)), None)
 
 
 def has_plugin(process):
@@ -279,7 +285,7 @@ def tries_a_stopped_check_again():
 
         def stop():
             if not stopped and check_of(cache):
-                stopped.append(check_of(cache)[1])
+                stopped.append(check_of(cache))
                 os.kill(stopped[0], signal.SIGSTOP)
 
         start_without_result(cache, stop, check="2")
@@ -296,24 +302,37 @@ def is_alive(process):
     return "State:\tZ" not in status
 
 
-def ends_with_its_parent():
-    with empty_cache() as cache:
-        ended = []
+def one_check_runs_at_a_time_and_ends_with_its_last_waiter():
+    """Three processes wait for the same engines. The first one ends while its check is stopped, as
+    one that never ends."""
+    pipeline = oct_pipeline(10000, SLOWLY).replace("{output}", os.devnull).split()
+    with empty_cache() as cache, contextlib.ExitStack() as stack:
+        started = [stack.enter_context(subprocess.Popen(
+            ["gst-launch-1.0", *pipeline], env=environment(cache, check="60"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)) for _ in range(3)]
+        stack.callback(lambda: [process.kill() for process in started])
+        seen = {}
 
-        def end():
-            if not ended and check_of(cache):
-                parent, child = check_of(cache)
-                os.kill(child, signal.SIGSTOP)  # as one that never ends
-                os.kill(parent, signal.SIGKILL)
-                ended.append(child)
-            return ended
+        def look():
+            found = checks_of(cache)
+            assert len(found) <= 1, found
+            seen.update(found)
+            return found
 
-        expect_right(Run(cache, oct_pipeline(10000, SLOWLY), until=lambda _: end()))
-        try:
-            wait_for(lambda: not is_alive(ended[0]))
-        finally:
-            if is_alive(ended[0]):
-                os.kill(ended[0], signal.SIGKILL)
+        stack.callback(lambda: [os.kill(check, signal.SIGKILL) for check in filter(is_alive, seen)])
+        wait_for(lambda: any(map(has_plugin, look())))
+        check, = look()
+        os.kill(check, signal.SIGSTOP)
+        status = pathlib.Path(f"/proc/{check}/status").read_text()
+        parent = int(re.search(r"PPid:\s*(\d+)", status)[1])
+        first, = (process for process in started if process.pid == parent)
+        first.kill()
+        wait_for(lambda: not is_alive(check))
+        wait_for(look)  # of another process
+        for process in started:
+            process.kill()
+        wait_for(lambda: not any(map(is_alive, seen)))
+        assert not cache.files() and not checks_of(cache), cache.results()
 
 
 def refuses_numbers_out_of_range():
@@ -335,7 +354,8 @@ def uses_no_verdicts_that_others_may_write():
             assert run.launches("octwindowinterp0") > IN_ONE, (path, run.log)
             assert "other users may write" in run.log, run.log
             if path == file:  # it is replaced
-                wait_for(lambda: file.exists() and file.stat().st_mode & 0o777 == 0o600)
+                Run(cache, oct_pipeline(), **WAIT)
+                assert file.stat().st_mode & 0o777 == 0o600
 
 
 def leaves_out_an_engine_that_does_not_compile():
@@ -389,7 +409,7 @@ def leaves_out_a_wrong_key_run():
         wrong = Run(cache, KEY, broken=STEPS, check="0").bytes
         assert len(right) == len(wrong) and (right != wrong).any(), "the library breaks nothing"
         first = Run(cache, KEY, broken=STEPS)
-        wait_for(cache.files)
+        Run(cache, KEY, broken=STEPS, **WAIT)
         second = Run(cache, KEY, broken=STEPS)
         for run in first, second:
             assert run.status == 0 and (run.bytes == right).all(), run.log
@@ -414,7 +434,7 @@ def leaves_out_a_wrong_convolution_method():
         wrong = Run(cache, pipeline, broken=SPECTRA, check="0").bytes.astype(int)
         assert right.shape == wrong.shape and abs(right - wrong).max() > 9, "nothing is broken"
         first = Run(cache, pipeline, broken=SPECTRA)
-        wait_for(cache.files)
+        Run(cache, pipeline, broken=SPECTRA, **WAIT)
         second = Run(cache, pipeline, broken=SPECTRA)
         for run in first, second:
             assert run.status == 0 and abs(run.bytes.astype(int) - right).max() <= 1, run.log
@@ -433,8 +453,7 @@ def leaves_out_a_wrong_fft_library():
         right = Run(cache, automatic, check="0").frames()
         wrong = Run(cache, automatic, broken=TRANSFORM, check="0").frames()
         assert abs(right - wrong).max() > 20, "the library breaks nothing"
-        assert Run(cache, automatic, broken=TRANSFORM).status == 0
-        wait_for(cache.files)
+        assert Run(cache, automatic, broken=TRANSFORM, **WAIT).status == 0
         second = Run(cache, automatic, broken=TRANSFORM)
         assert second.status == 0 and abs(second.frames() - right).max() <= 1, second.log
         warning, = second.warnings()
@@ -444,9 +463,9 @@ def leaves_out_a_wrong_fft_library():
         assert demanded.status == 1 and "fft-vkfft" in error and "differ" in error, demanded.log
 
 
-def devices(cache, *options, **kind):
-    run = subprocess.run([DEVICES, *options], env=environment(cache, **kind), text=True,
-                         capture_output=True, check=False)
+def devices(cache, option="", before=None, **kind):
+    run = subprocess.run([DEVICES, *option.split()], env=environment(cache, **kind), text=True,
+                         capture_output=True, check=False, preexec_fn=before)
     return run.returncode, dict(re.findall(r"(?m)([a-z-]+): (.*)$", run.stdout))
 
 
@@ -463,6 +482,24 @@ def devices_shows_verdicts():
         assert status == 0 and set(shown.values()) == {"right"}, shown
 
 
+def keeps_no_shortage():
+    """A check in a process with a small limit says nothing about processes without."""
+    for limit, most in (resource.RLIMIT_AS, 500000 << 10), (resource.RLIMIT_NOFILE, 12):
+        with empty_cache() as cache:
+            def small(limit=limit, most=most):
+                resource.setrlimit(limit, (most, most))
+
+            kernels = {"POCL_CACHE_DIR": str(cache.folder / "kernels")}  # none is compiled before
+            shown = devices(cache, "--check", small, **kernels)[1]
+            kept = {engine for engine, said in shown.items() if said.startswith("unusable: ")}
+            assert kept and "right" not in shown.values(), shown
+            again = devices(cache, "", small)[1]
+            assert kept == {engine for engine in shown if again[engine] == shown[engine]}, again
+            assert set(devices(cache)[1].values()) == {"not checked yet"}
+            devices(cache, "--forget")
+            assert set(devices(cache, "", small)[1].values()) == {"not checked yet"}
+
+
 IN_ONE, APART = map(launches_of_five_frames, ("always", "never"))
 assert IN_ONE < APART, (IN_ONE, APART)
 passed = failed = 0
@@ -471,10 +508,11 @@ for test in (first_and_second_start, works_without_a_folder_that_can_be_written,
              leaves_out_a_wrong_engine, leaves_out_a_wrong_key_run,
              leaves_out_a_wrong_convolution_method, leaves_out_a_wrong_fft_library,
              devices_shows_verdicts,
-             leaves_out_an_engine_that_aborts,
+             leaves_out_an_engine_that_aborts, keeps_no_shortage,
              gives_one_error_where_nothing_replaces_an_engine,
              leaves_out_an_engine_that_hangs, leaves_out_an_engine_that_does_not_compile,
-             tries_a_stopped_check_again, ends_with_its_parent, refuses_numbers_out_of_range,
+             tries_a_stopped_check_again,
+             one_check_runs_at_a_time_and_ends_with_its_last_waiter, refuses_numbers_out_of_range,
              uses_no_verdicts_that_others_may_write):
     if WANTED and test.__name__ not in WANTED:
         continue

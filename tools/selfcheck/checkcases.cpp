@@ -657,7 +657,7 @@ check_case (const Case &checked)
   case Processed::missing:
     return {Verdict::unchecked, error};
   case Processed::unbuilt:
-    return {Verdict::wrong, checked.label + ": " + error};
+    return {Verdict::unusable, checked.label + ": " + error};
   case Processed::failed:
     return {Verdict::failed, checked.label + ": " + error};
   default:

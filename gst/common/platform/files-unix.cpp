@@ -4,11 +4,14 @@
  */
 #include "files.hpp"
 
+#include "../timelimit.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -192,6 +195,19 @@ TemporaryFile::close (bool remove)
   ::close (std::exchange (handle, -1));
   if (remove)
     g_unlink (temporary.c_str ());
+}
+
+std::shared_ptr<void>
+lock_file (const std::string &path, guint seconds)
+{
+  TimeLimit limit (seconds * G_USEC_PER_SEC);
+  g_mkdir_with_parents (std::filesystem::path (path).parent_path ().c_str (), 0700);
+  const int handle =
+      ::g_open (path.c_str (), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  while (
+      flock (handle, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && !limit.is_over ())
+    g_usleep (10000);
+  return {nullptr, [handle] (void *) { close (handle); }};
 }
 
 bool

@@ -222,6 +222,12 @@ TemporaryFile::close (bool remove)
     DeleteFileW (wide (temporary).c_str ());
 }
 
+std::shared_ptr<void>
+lock_file (const std::string &, guint)
+{
+  return nullptr;
+}
+
 bool
 is_private_folder (const std::string &)
 {

@@ -6,7 +6,9 @@
 #define _GNU_SOURCE /* dladdr */
 #endif
 #include "../platform.hpp"
+#include "../timelimit.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -40,61 +42,48 @@ file_of (const std::string &text)
   return file;
 }
 
-struct ChildSetup {
-  guint processor_seconds;
-  pid_t parent;
-};
-
-/* Runs in the child before its program. A child that hangs must not outlive the process
- * that limits its time. */
+/* Other systems than Linux do not limit another process. */
 void
-limit_child (gpointer data)
+limit_processor_time (GPid child, guint seconds)
 {
-  const auto *setup = static_cast<const ChildSetup *> (data);
-  rlimit limit;
-  if (getrlimit (RLIMIT_CPU, &limit) == 0) {
-    limit.rlim_cur = rlim_t (setup->processor_seconds);
-    setrlimit (RLIMIT_CPU, &limit);
-  }
 #ifdef __linux__
-  prctl (PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid () != setup->parent)
-    _exit (1);
+  rlimit limit;
+  if (seconds == 0 || prlimit (child, RLIMIT_CPU, nullptr, &limit) != 0)
+    return;
+  limit.rlim_cur = rlim_t (seconds);
+  prlimit (child, RLIMIT_CPU, &limit, nullptr);
 #endif
 }
 
-/* Without limits of the child itself, GLib does not copy this process, which would delay
- * its frames. */
+/* Without a function for the child to call, GLib does not copy this process, which would
+ * delay its frames. */
 bool
-start (const std::vector<std::string> &arguments, FILE *input, const ChildLimits &limits,
-    GPid *child, int *output)
+start (const std::vector<std::string> &arguments, FILE *input, GPid *child, int *output)
 {
   std::vector<const char *> texts;
   for (const std::string &argument : arguments)
     texts.push_back (argument.c_str ());
   texts.push_back (nullptr);
-  ChildSetup setup = {limits.processor_seconds, getpid ()};
   return g_spawn_async_with_pipes_and_fds (nullptr, texts.data (), nullptr,
       GSpawnFlags (G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_LEAVE_DESCRIPTORS_OPEN
                    | G_SPAWN_STDERR_TO_DEV_NULL),
-      setup.processor_seconds > 0 ? limit_child : nullptr, &setup, fileno (input), -1, -1,
-      nullptr, nullptr, 0, child, nullptr, output, nullptr, nullptr);
+      nullptr, nullptr, fileno (input), -1, -1, nullptr, nullptr, 0, child, nullptr,
+      output, nullptr, nullptr);
 }
 
 /* Reads until the other end is closed. Returns false if the child must end before. */
 bool
 read_all (int input, const ChildLimits &limits, std::string &text)
 {
-  const gint64 interval = 5; /* ms */
-  const gint64 end = g_get_monotonic_time () + limits.seconds * G_USEC_PER_SEC;
+  const int interval = limits.cancelled ? 5 : limits.seconds > 0 ? 500 : -1; /* ms */
+  TimeLimit limit (limits.seconds * G_USEC_PER_SEC);
   char part[512];
   for (;;) {
-    const gint64 left = (end - g_get_monotonic_time ()) / 1000;
-    if ((limits.seconds > 0 && left <= 0) || (limits.cancelled && *limits.cancelled))
+    if ((limits.seconds > 0 && limit.is_over ())
+        || (limits.cancelled && *limits.cancelled))
       return false;
-    const gint64 wait = limits.cancelled ? interval : limits.seconds > 0 ? left : -1;
     pollfd waited = {input, POLLIN, 0};
-    if (poll (&waited, 1, int (wait)) == 0)
+    if (poll (&waited, 1, interval) == 0)
       continue;
     const ssize_t count = read (input, part, sizeof part);
     if (count > 0)
@@ -139,8 +128,9 @@ run_child (const std::vector<std::string> &arguments, const std::string &input,
   ChildResult result;
   GPid child;
   int output;
-  if (!file || !start (arguments, file.get (), limits, &child, &output))
+  if (!file || !start (arguments, file.get (), &child, &output))
     return result;
+  limit_processor_time (child, limits.processor_seconds);
   const bool closed = read_all (output, limits, result.output);
   result.end = closed ? ChildResult::ended : ChildResult::timeout;
   if (!closed)
@@ -167,10 +157,39 @@ lower_priority ()
     g_printerr ("cannot lower the priority\n");
 }
 
-void
-end_after (guint seconds)
+std::string
+id_of_process ()
 {
-  alarm (seconds);
+  return std::to_string (getpid ());
+}
+
+void
+end_with_parent (const std::string &id)
+{
+#ifdef __linux__
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  if (std::to_string (getppid ()) != id)
+    _exit (1);
+#endif
+}
+
+std::vector<double>
+resources_of_process ()
+{
+  gchar *text = nullptr;
+  g_file_get_contents ("/proc/meminfo", &text, nullptr, nullptr);
+  const char *at = text ? strstr (text, "MemAvailable:") : nullptr;
+  const double memory =
+      at ? 1024 * g_ascii_strtod (strchr (at, ' '), nullptr) : G_MAXDOUBLE;
+  std::vector<double> resources = {std::min (memory, 2e9)};
+  g_free (text);
+  for (const auto kind : {RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_NOFILE,
+           RLIMIT_FSIZE, RLIMIT_NPROC, RLIMIT_MEMLOCK}) {
+    rlimit limit = {};
+    getrlimit (kind, &limit);
+    resources.push_back (double (limit.rlim_cur));
+  }
+  return resources;
 }
 
 std::string

@@ -5,11 +5,11 @@
 #include "windows.hpp"
 
 #include "../platform.hpp"
+#include "../timelimit.hpp"
 
 #include <array>
 #include <clocale>
 #include <psapi.h>
-#include <thread>
 
 namespace opencl {
 namespace {
@@ -144,9 +144,9 @@ bool
 wait_for (HANDLE process, const ChildLimits &limits)
 {
   const DWORD interval = 5; /* ms */
-  const gint64 end = g_get_monotonic_time () + limits.seconds * G_USEC_PER_SEC;
+  TimeLimit limit (limits.seconds * G_USEC_PER_SEC);
   while (WaitForSingleObject (process, interval) == WAIT_TIMEOUT) {
-    if ((limits.seconds > 0 && g_get_monotonic_time () >= end)
+    if ((limits.seconds > 0 && limit.is_over ())
         || (limits.cancelled && *limits.cancelled)
         || (limits.processor_seconds > 0
             && processor_seconds (process) >= limits.processor_seconds))
@@ -207,13 +207,22 @@ lower_priority ()
   SetPriorityClass (GetCurrentProcess (), IDLE_PRIORITY_CLASS);
 }
 
-void
-end_after (guint seconds)
+std::string
+id_of_process ()
 {
-  std::thread ([seconds] {
-    Sleep (1000 * seconds);
-    TerminateProcess (GetCurrentProcess (), 1);
-  }).detach ();
+  return std::to_string (GetCurrentProcessId ());
+}
+
+/* The job of run_child() ends it. */
+void
+end_with_parent (const std::string &)
+{
+}
+
+std::vector<double>
+resources_of_process ()
+{
+  return {};
 }
 
 std::string

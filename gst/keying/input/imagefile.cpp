@@ -9,7 +9,7 @@
 namespace keying {
 namespace {
 /* Maximum time to decode an image */
-const GstClockTime timeout = 10 * GST_SECOND;
+const guint timeout = 10; /* seconds in which the process runs */
 
 /* Sets `error` from the error message on the bus. */
 void
@@ -37,8 +37,10 @@ first_sample (GstElement *pipeline)
   GstSample *sample = nullptr;
 
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  if (gst_element_get_state (pipeline, nullptr, nullptr, timeout)
-      == GST_STATE_CHANGE_SUCCESS)
+  GstStateChangeReturn change = GST_STATE_CHANGE_ASYNC;
+  for (guint second = 0; second < timeout && change == GST_STATE_CHANGE_ASYNC; second++)
+    change = gst_element_get_state (pipeline, nullptr, nullptr, GST_SECOND);
+  if (change == GST_STATE_CHANGE_SUCCESS)
     g_object_get (end, "last-sample", &sample, nullptr);
   gst_object_unref (end);
   return sample;

@@ -5,6 +5,7 @@
 #include "profile.hpp"
 
 #include "opencl-hpp.hpp"
+#include <gst/common/timelimit.hpp>
 
 #include <algorithm>
 #include <array>
@@ -378,10 +379,10 @@ public:
   /* Does not wait for commands that are added meanwhile. */
   void finish (GstOpenCLStatistics *stats)
   {
-    const gint64 deadline = g_get_monotonic_time () + longest_wait;
+    opencl::TimeLimit limit (longest_wait);
     const Selection wanted = {stats, flush ()};
     while (is_pending (wanted)) {
-      if (g_get_monotonic_time () >= deadline)
+      if (limit.is_over ())
         return give_up (wanted);
       g_usleep (pause);
     }

@@ -8,6 +8,7 @@
 #include "hooks.hpp"
 #include "queues.hpp"
 
+#include <gst/common/timelimit.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/base/profile.hpp>
@@ -55,8 +56,7 @@ poll_until_complete (cl_event event, gint64 limit)
 {
   constexpr gulong shortest = 20, longest = 500; /* µs */
   const cl_context context = context_of (event);
-  const gint64 end =
-      g_get_monotonic_time () + (gst_opencl_context_was_given_up (context) ? 0 : limit);
+  TimeLimit end (gst_opencl_context_was_given_up (context) ? 0 : limit);
 
   for (gulong pause = shortest;; pause = std::min (2 * pause, longest)) {
     cl_int state = CL_COMPLETE;
@@ -64,7 +64,7 @@ poll_until_complete (cl_event event, gint64 limit)
         event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
     if (code != CL_SUCCESS || state <= CL_COMPLETE)
       return code;
-    if (g_get_monotonic_time () >= end)
+    if (end.is_over ())
       break;
     g_usleep (pause);
   }

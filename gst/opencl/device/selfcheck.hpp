@@ -3,8 +3,9 @@
  * An engine is an implementation that some drivers compile incorrectly, such as a fused
  * kernel. The program gst-opencl-check runs it on a known input and compares the result
  * with a computation on the host. That is done once for each device, driver version and
- * build. The verdict is kept in gst-opencl/verdicts of the user's cache folder. A check
- * that gave no result counts as wrong in this process only.
+ * build. The verdict is kept in gst-opencl/verdicts of the user's cache folder. That of a
+ * crash or a failed build is kept for some days. A check that gave no result counts as wrong
+ * in this process only.
  *
  * GST_OPENCL_SELF_CHECK=0 in the environment trusts every engine. Another number is the
  * processor time in seconds after which an engine counts as hanging. With
@@ -44,9 +45,9 @@ GST_OPENCL_API guint gst_opencl_get_n_verdicts (void);
 /* Returns the names of all engines. (transfer full) (array zero-terminated=1) */
 GST_OPENCL_API gchar **gst_opencl_get_engines (void);
 
-/* Returns "right", "wrong: DIFFERENCE", "failed: REASON", "unchecked: REASON" or
- * "pending". The verdict is that of the cache, or with `rerun` that of a new check, for
- * which this call waits. (transfer full) */
+/* Returns "right", "wrong: DIFFERENCE", "unusable: REASON", "failed: REASON",
+ * "unchecked: REASON" or "pending". The verdict is that of the cache, or with `rerun` that
+ * of a new check, for which this call waits. (transfer full) */
 GST_OPENCL_API gchar *gst_opencl_device_get_verdict (
     gpointer device, const gchar *engine, gboolean rerun);
 G_END_DECLS

@@ -74,9 +74,10 @@ run (const Task &task, const std::atomic<bool> &cancelled)
   static const std::string path = find_helper_program ("gst-opencl-compile");
   ChildLimits limits;
   limits.cancelled = &cancelled;
+  limits.seconds = 60;
   if (path.empty ()
       || run_child ({path, task.platform, task.device, task.kernel, task.local[0],
-                        task.local[1], task.local[2], task.options},
+                        task.local[1], task.local[2], task.options, id_of_process ()},
              task.source, limits)
                  .end
              == ChildResult::not_started)

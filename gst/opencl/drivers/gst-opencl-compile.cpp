@@ -1,9 +1,9 @@
 /* gst-opencl-compile: fills PoCL's kernel cache in a separate process
  *
- * gst-opencl-compile PLATFORM DEVICE KERNEL X Y Z OPTIONS < SOURCE: builds SOURCE and
+ * gst-opencl-compile PLATFORM DEVICE KERNEL X Y Z OPTIONS PARENT < SOURCE: builds SOURCE and
  * launches one work-group of X x Y x Z work-items, because PoCL compiles a kernel at its
  * first launch. The kernel's arguments are zeros and buffers of zeros. PLATFORM and
- * DEVICE are counted from 0.
+ * DEVICE are counted from 0. It ends with the process PARENT.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +17,6 @@
 #include <vector>
 
 namespace {
-const unsigned timeout = 60;          /* seconds */
 const size_t memory_bytes = 16 << 20; /* more than a kernel reads of empty frames */
 const size_t local_bytes = 1024;
 
@@ -110,11 +109,11 @@ int
 main (int count, char **arguments)
 {
   cl::Device device;
-  if (count != 8) {
-    std::cerr << "expected PLATFORM DEVICE KERNEL X Y Z OPTIONS\n";
+  if (count != 9) {
+    std::cerr << "expected PLATFORM DEVICE KERNEL X Y Z OPTIONS PARENT\n";
     return 2;
   }
-  opencl::end_after (timeout);
+  opencl::end_with_parent (arguments[8]);
   opencl::lower_priority ();
   const std::string source (std::istreambuf_iterator<char> (std::cin), {});
   const cl::NDRange group (

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <glib/gstdio.h>
 #include <map>
@@ -62,31 +63,53 @@ path_of_verdict (const cl::Device &device, const std::string &engine)
          + name_of_verdict (identity_of (device), engine);
 }
 
-/* Runs the check in a separate process, which also stores the verdict. */
+/* Returns the verdict that the process of a check has printed, or the reason why there is none.
+ * Returns pending if the process has printed something else. */
+Verdict
+verdict_of_child (const ChildResult &child)
+{
+  const gsize at = child.output.rfind (mark_of_verdict);
+  switch (child.end) {
+  case ChildResult::timeout:
+    return {Verdict::failed,
+        "hangs: no result after " + std::to_string (child.processor_seconds)
+            + " s of processor time (GST_OPENCL_SELF_CHECK=SECONDS allows more)"};
+  case ChildResult::crashed:
+  case ChildResult::stopped:
+    return {child.end == ChildResult::crashed ? Verdict::unusable : Verdict::failed,
+        "crashes: " + child.reason};
+  case ChildResult::not_started:
+    return {Verdict::unchecked, "cannot start gst-opencl-check"};
+  default:
+    return parse_verdict (at == std::string::npos
+                              ? ""
+                              : child.output.substr (at + strlen (mark_of_verdict)));
+  }
+}
+
+/* Checks in a separate process, which the driver may end. One check runs at a time for a user,
+ * unless another process that has the lock is stopped. With GST_OPENCL_SELF_CHECK=0,
+ * opencl-devices --check still checks. */
 Verdict
 run_check (const cl::Device &device, const std::string &engine)
 {
-  const std::string program = find_helper_program ("gst-opencl-check");
+  const guint times_as_long = 3; /* limit of the elapsed time, for a driver that sleeps */
+  const guint seconds =
+      seconds_of_check () > 0 ? seconds_of_check () : usual_seconds_of_check;
   const std::string index = device_index (device), build = build_id ();
   const std::string path = path_of_verdict (device, engine);
-  if (program.empty () || index.empty ())
-    return {
-        Verdict::unchecked, "gst-opencl-check is missing or no platform has the device"};
-  const gchar *const arguments[] = {program.c_str (), index.c_str (), engine.c_str (),
-      path.c_str (), build.c_str (), nullptr};
-  gchar *output = nullptr;
-  GError *error = nullptr;
-  Verdict verdict;
-  if (g_spawn_sync (nullptr, const_cast<gchar **> (arguments), nullptr,
-          G_SPAWN_STDERR_TO_DEV_NULL, nullptr, nullptr, &output, nullptr, nullptr,
-          &error))
-    verdict = parse_verdict (g_strstrip (output));
-  else
-    verdict = {Verdict::unchecked, error->message};
-  g_clear_error (&error);
-  g_free (output);
+  const auto lock = lock_file (cache_folder ("self-check.lock"), times_as_long * seconds);
+  const Circumstances now;
+  Verdict verdict = load_verdict (path, build, now);
+  if (verdict.result != Verdict::pending)
+    return verdict; /* of another process */
+  verdict = verdict_of_child (run_child (
+      {find_helper_program ("gst-opencl-check"), index, engine, path, id_of_process ()},
+      "", {seconds, times_as_long * seconds}));
   if (verdict.result == Verdict::pending)
     verdict = {Verdict::unchecked, "gst-opencl-check printed no verdict"};
+  if (verdict.is_kept ())
+    store_verdict (path, build, engine, verdict, now);
   GST_INFO (
       "%s on device %s: %s", engine.c_str (), index.c_str (), verdict.text ().c_str ());
   return verdict;
@@ -119,8 +142,9 @@ public:
       verdict = load_verdict (path_of_verdict (device, engine), build_id ());
     if (is_new && verdict.result == Verdict::pending)
       tasks.push_back (task);
-    if (waits && take (task))
-      check (task, guard);
+    const auto turn = std::find (tasks.begin (), tasks.end (), task);
+    if (waits && turn != tasks.end ()) /* others come later */
+      std::rotate (tasks.begin (), turn, turn + 1);
     if (!tasks.empty () && !is_running && !start ())
       give_up ();
     if (waits)
@@ -130,26 +154,6 @@ public:
 
 private:
   using Task = std::pair<cl_device_id, std::string>;
-
-  /* Removes `task` from the waiting checks. Returns whether it was among them. */
-  bool take (const Task &task)
-  {
-    const auto at = std::find (tasks.begin (), tasks.end (), task);
-    if (at == tasks.end ())
-      return false;
-    tasks.erase (at);
-    return true;
-  }
-
-  void check (const Task &task, std::unique_lock<std::mutex> &guard)
-  {
-    guard.unlock ();
-    Verdict verdict = run_check (cl::Device (task.first, true), task.second);
-    guard.lock ();
-    verdicts[task] = std::move (verdict);
-    driver_hooks ().n_verdicts++;
-    changed.notify_all ();
-  }
 
   bool start ()
   {
@@ -174,7 +178,12 @@ private:
     while (!self->tasks.empty ()) {
       const Task task = self->tasks.front ();
       self->tasks.pop_front ();
-      self->check (task, guard);
+      guard.unlock ();
+      Verdict verdict = run_check (cl::Device (task.first, true), task.second);
+      guard.lock ();
+      self->verdicts[task] = std::move (verdict);
+      driver_hooks ().n_verdicts++;
+      self->changed.notify_all ();
     }
     self->is_running = false;
     return nullptr;
@@ -190,8 +199,10 @@ private:
 Verdict
 verdict_of (const cl::Device &device, const std::string &engine, Lookup lookup)
 {
-  if (lookup == Lookup::rerun)
+  if (lookup == Lookup::rerun) {
+    g_unlink (path_of_verdict (device, engine).c_str ());
     return run_check (device, engine);
+  }
   if (lookup == Lookup::stored)
     return load_verdict (path_of_verdict (device, engine), build_id ());
   return SelfChecks::get ().get_verdict (device, engine, lookup);
@@ -200,14 +211,9 @@ verdict_of (const cl::Device &device, const std::string &engine, Lookup lookup)
 std::string
 names_of_engines ()
 {
-  const std::string program = find_helper_program ("gst-opencl-check");
-  const gchar *const arguments[] = {program.c_str (), nullptr};
-  gchar *output = nullptr;
-  g_spawn_sync (nullptr, const_cast<gchar **> (arguments), nullptr,
-      G_SPAWN_STDERR_TO_DEV_NULL, nullptr, nullptr, &output, nullptr, nullptr, nullptr);
-  const std::string names = output ? g_strstrip (output) : "";
-  g_free (output);
-  return names;
+  const std::string lines =
+      run_child ({find_helper_program ("gst-opencl-check")}, "", {}).output;
+  return lines.substr (0, lines.find_last_not_of ('\n') + 1);
 }
 
 [[maybe_unused]] const auto verdict_hook = driver_hooks ().verdict = verdict_of;

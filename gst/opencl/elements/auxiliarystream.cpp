@@ -14,7 +14,8 @@
 #include <chrono>
 
 namespace opencl {
-static const std::chrono::seconds warning_time (5); /* as in InputWatch */
+static const std::chrono::seconds step (1);
+static const guint steps_before_warning = 5; /* as in InputWatch */
 
 static AuxiliaryStream *
 stream_of (GstPad *pad)
@@ -230,6 +231,7 @@ const AuxiliaryStream::Frame &
 AuxiliaryStream::frame_at (GstClockTime time, bool waits)
 {
   std::unique_lock<std::mutex> lock (mutex);
+  guint steps = 0;
 
   if (is_stale.exchange (false)) {
     gst_clear_buffer (&current.buffer);
@@ -241,7 +243,8 @@ AuxiliaryStream::frame_at (GstClockTime time, bool waits)
         return current;
       if (!may_warn)
         changed.wait (lock);
-      else if (changed.wait_for (lock, warning_time) == std::cv_status::timeout)
+      else if (changed.wait_for (lock, step) == std::cv_status::timeout
+               && ++steps == steps_before_warning)
         warn (lock);
       continue;
     }

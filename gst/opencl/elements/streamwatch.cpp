@@ -288,9 +288,13 @@ is_held (GstElement *element, GstPad *missing)
   return live;
 }
 
+/* After a stop of the process, the clock fires once for each period that passed. Only the
+ * last one counts. */
 gboolean
-fire (GstClock *, GstClockTime, GstClockID, gpointer data)
+fire (GstClock *clock, GstClockTime time, GstClockID, gpointer data)
 {
+  if (gst_clock_get_time (clock) > time + period)
+    return TRUE;
   auto *element =
       static_cast<GstElement *> (g_weak_ref_get (static_cast<GWeakRef *> (data)));
   if (element)

@@ -355,14 +355,15 @@ class Keying(BranchingView):
         if self.recording and not self.stopped:
             self.stopped = True
             self.end_recording(self.close)
-            GLib.timeout_add_seconds(END_TIMEOUT, self.give_up)
+            GLib.timeout_add_seconds(1, self.give_up, iter(range(END_TIMEOUT - 1)))
         elif not self.recording:
             self.close()
 
-    def give_up(self):
-        if self.recording:
+    def give_up(self, seconds):
+        """Called once a second, however long this process is stopped."""
+        if self.recording and next(seconds, None) is None:
             self.close_recording(f"it did not end in {END_TIMEOUT} s")
-        return GLib.SOURCE_REMOVE
+        return bool(self.recording)
 
     def close(self):
         self.end_feeding()

@@ -1084,6 +1084,12 @@ TEST_ROWS (test_chromakey_subject_gives_edges_their_alpha_and_colour,
     fail_unless (mixes_light || color < 20, "%s: colours are %g levels off, %g",
         text_of (thing).c_str (), color, color_without);
     fail_unless (with.at (8, 40).alpha == 0 && with.at (90, 40).alpha == 255);
+    element.set ("chromakey", "invert", true);
+    const Picture inverted = element.run (picture);
+    for (int x = 0; x < 96; x++)
+      fail_unless (abs (inverted.at (x, 40).alpha + with.at (x, 40).alpha - 255) <= 1,
+          "%s inverted at %d: %d", text_of (thing).c_str (), x,
+          inverted.at (x, 40).alpha);
   }
 }
 

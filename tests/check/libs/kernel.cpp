@@ -27,7 +27,7 @@ const char *const visit_source =
 
 const char *const sum_source =
     "kernel void sum (global int *sum, local int *parts, uint size, long weight) {\n"
-    "  parts[get_local_id (0)] = get_local_id (0) < size ? 1 : 0;\n"
+    "  for (uint n = get_local_id (0); n < size; n += get_local_size (0)) parts[n] = 1;\n"
     "  barrier (CLK_LOCAL_MEM_FENCE);\n"
     "  if (get_global_id (0) > 0) return;\n"
     "  *sum = 0;\n"
@@ -136,7 +136,7 @@ TEST (test_kernel_takes_buffers_local_memory_and_values)
 
   fail_unless (
       gst_opencl_kernel_set_buffer (kernel.get (), 0, sum (), nullptr)
-      && gst_opencl_kernel_set_local (kernel.get (), 1, 64 * sizeof (cl_int), nullptr)
+      && gst_opencl_kernel_set_local (kernel.get (), 1, size * sizeof (cl_int), nullptr)
       && gst_opencl_kernel_set_value (kernel.get (), 2, sizeof size, &size, nullptr)
       && gst_opencl_kernel_set_value (kernel.get (), 3, sizeof weight, &weight, nullptr)
       && gst_opencl_kernel_launch (kernel.get (), device.queue, 64, 1, nullptr));

@@ -1,10 +1,13 @@
-/* Tests of child processes
+/* Tests of child processes, locks and stored verdicts
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/folder.hpp"
 #include "tests/check/opencl-check.hpp"
+#include "tests/check/stopped.hpp"
 
 #include <gst/common/platform.hpp>
+#include <gst/common/verdict.hpp>
 
 #include <thread>
 
@@ -69,4 +72,73 @@ TEST (test_child_process_is_cancelled)
   other.join ();
   expect_equal (result.end, ChildResult::timeout);
   fail_unless (g_get_monotonic_time () - start < 200 * G_USEC_PER_SEC);
+}
+
+/* The limit counts the time in which this process runs. */
+TEST (test_child_process_of_a_stopped_process_is_in_time)
+{
+  std::thread other ([] { stop_for (3); });
+  const ChildResult result = opencl::run_child ({"/bin/sh", "-c", "sleep 4"}, "", {0, 3});
+  other.join ();
+  expect_equal (result.end, ChildResult::ended);
+}
+
+/* The thread or process that holds the lock may be stopped. */
+TEST (test_lock_of_a_file_is_waited_for_up_to_its_limit)
+{
+  const Folder folder;
+  const auto first = opencl::lock_file (folder.file ("lock"), 1);
+  const gint64 start = g_get_monotonic_time ();
+  opencl::lock_file (folder.file ("lock"), 1);
+  const gint64 waited = g_get_monotonic_time () - start;
+  fail_unless (waited >= G_USEC_PER_SEC && waited < 60 * G_USEC_PER_SEC);
+}
+
+namespace {
+const struct {
+  const char *label, *text;
+  gdouble days;                   /* since the verdict was stored */
+  std::vector<gdouble> resources; /* of the process that asks; stored: 5, 7 */
+  bool counts;
+} verdicts[] = {
+    {"at once", "unusable: crashes: Aborted", 0, {5, 7}, true},
+    {"with less", "unusable: crashes: Aborted", 0.9, {4, 7}, true},
+    {"with more of the first", "unusable: crashes: Aborted", 0, {6, 7}, false},
+    {"with more of the last", "unusable: crashes: Aborted", 0, {5, 8}, false},
+    {"after a day", "unusable: crashes: Aborted", 1, {5, 7}, false},
+    {"before", "unusable: crashes: Aborted", -1, {5, 7}, false},
+    {"wrong values are kept", "wrong: values differ", 1000, {9, 9}, true},
+    {"right", "right", 1000, {9, 9}, true},
+};
+const gint64 day = 86400, stored_at = 1000 * day;
+} // namespace
+
+TEST_ROWS (test_verdict_counts, verdicts)
+{
+  const Folder folder;
+  const std::string path = folder.file ("verdict");
+  fail_unless (opencl::store_verdict (
+      path, "build", "engine", opencl::parse_verdict (row.text), {stored_at, {5, 7}}));
+  const opencl::Circumstances now = {stored_at + gint64 (row.days * day), row.resources};
+  expect_equal (opencl::load_verdict (path, "build", now).text (),
+      std::string (row.counts ? row.text : "pending"));
+  expect_equal (
+      opencl::load_verdict (path, "other", now).text (), std::string ("pending"));
+}
+
+TEST (test_verdict_lasts_longer_each_time)
+{
+  const Folder folder;
+  const std::string path = folder.file ("verdict");
+  const opencl::Verdict crash = opencl::parse_verdict ("unusable: crashes: Aborted");
+  opencl::Circumstances now = {stored_at, {5}};
+  for (const gint64 days : {1, 2, 4, 8, 16, 30, 30}) {
+    fail_unless (opencl::store_verdict (path, "build", "engine", crash, now));
+    now.time += days * day - 1;
+    fail_unless (
+        opencl::load_verdict (path, "build", now).is_fault (), "%d days", int (days));
+    now.time++;
+    fail_unless (
+        !opencl::load_verdict (path, "build", now).is_fault (), "%d days", int (days));
+  }
 }

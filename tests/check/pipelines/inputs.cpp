@@ -5,6 +5,7 @@
  */
 #include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
+#include "tests/check/stopped.hpp"
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -30,13 +31,13 @@ clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices,
   return REAL (clBuildProgram) (program, n, devices, options, notify, user_data);
 }
 
-/* Stands for the program that checks engines: takes a while and has no result. */
+/* Stands for the programs that check engines and compile: takes a while and has no result. */
 extern "C" gboolean
-g_spawn_sync (const gchar *, gchar **, gchar **, GSpawnFlags, GSpawnChildSetupFunc,
-    gpointer, gchar **, gchar **, gint *, GError **error)
+g_spawn_async_with_pipes_and_fds (const gchar *, const gchar *const *,
+    const gchar *const *, GSpawnFlags, GSpawnChildSetupFunc, gpointer, gint, gint, gint,
+    const gint *, const gint *, gsize, GPid *, gint *, gint *, gint *, GError **)
 {
   g_usleep (gulong (check_seconds) * G_USEC_PER_SEC);
-  g_set_error (error, G_SPAWN_ERROR, G_SPAWN_ERROR_FAILED, "not started");
   return FALSE;
 }
 
@@ -318,6 +319,21 @@ TEST (test_an_input_that_is_added_while_playing_and_stalls_is_a_warning)
   fail_unless (gst_element_link (silent, pipeline["mix"]));
   gst_element_sync_state_with_parent (silent);
   expect_stall (pipeline, "sink_2");
+}
+
+/* The clock of the warnings goes on then. */
+TEST (test_an_input_that_is_late_because_the_process_was_stopped_is_no_warning)
+{
+  std::list<Running> all;
+  for (const Stall &stall : silent)
+    all.emplace_back (stall);
+  g_usleep (G_USEC_PER_SEC);
+  stop_for (8);
+  g_usleep (G_USEC_PER_SEC / 2);
+  for (Running &each : all) {
+    const Outcome messages = each.pipeline.messages ();
+    fail_unless (messages.is_clean (), "%s", messages.line ().c_str ());
+  }
 }
 
 /* Live sources send nothing then. */

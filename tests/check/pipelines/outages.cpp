@@ -10,6 +10,7 @@
 #include "../opencl-counting.hpp"
 #include "../folder.hpp"
 #include "../slowness.hpp"
+#include "../stopped.hpp"
 #include "../harness.hpp"
 
 #include <atomic>
@@ -179,6 +180,27 @@ TEST (test_within_the_limit_a_device_is_waited_for)
   g_setenv ("GST_OPENCL_TIMEOUT", "30", TRUE);
   for (const auto &each : pipelines)
     check_works (each.line);
+}
+
+/* A device is not blamed for the time in which this process is stopped. */
+TEST (test_a_stopped_process_does_not_reach_the_limit)
+{
+  g_setenv ("GST_OPENCL_TIMEOUT", "3", TRUE);
+  GstElement *pipeline = launch (oct);
+  Stall stall (pipeline);
+  std::thread later ([&stall] {
+    while (!stall.since)
+      g_usleep (1000);
+    stop_for (5);
+    g_usleep (G_USEC_PER_SEC / 2);
+    stall.open ();
+  });
+  const Outcome outcome = play (pipeline);
+  later.join ();
+  fail_unless (outcome.eos && outcome.errors.empty (), "%s", all_of (outcome).c_str ());
+  fail_unless (stall.seconds () >= 5);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
 }
 
 TEST (test_another_device_goes_on)

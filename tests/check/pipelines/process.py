@@ -1107,6 +1107,16 @@ def check_choice(folder, _, shared):
     assert not list((folder / "slow").glob("*")), "something is left behind"
 
 
+def check_stopped(_):
+    """A timeout counts the time in which the process runs."""
+    own = os.getpid()
+    with tasks.limited(3) as is_over, \
+            subprocess.Popen(["/bin/sh", "-c", f"sleep 4; kill -CONT {own}"]):
+        os.kill(own, signal.SIGSTOP)
+        assert not is_over.wait(0.5), "the stop counts"
+        assert is_over.wait(20), "it does not end"
+
+
 def check_window_recordings(folder, _, shared):
     """Each recording of opencl-view --oct is processed with the settings beside it. The depths
     that the window has recorded are no recordings."""
@@ -1200,7 +1210,7 @@ CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings,
           check_sizes, check_not_split, check_progress, check_zarr_on_disk, check_formats, check_choice,
           check_replaced_files, check_damaged_records, check_errors,
           check_special_files, check_said, check_alone, check_verdicts,
-          check_full_disk, check_window_recordings, check_interrupt, check_large, check_folders,
+          check_full_disk, check_stopped, check_window_recordings, check_interrupt, check_large, check_folders,
           check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
 if sys.argv[2:]:
     CHECKS = [check for check in (*CHECKS, check_tape) if check.__name__ in sys.argv[2:]]
