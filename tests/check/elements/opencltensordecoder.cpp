@@ -250,13 +250,25 @@ yolo_rows (const std::vector<Proposal> &proposals, bool cells)
     append (tensor.values, proposal.scores);
     tensor.shape[2] = int64_t (5 + proposal.scores.size ());
   };
-  for (const int stride : {8, 16, 32})
+  /* A fourth stride adds one cell. */
+  for (const int stride : {8, 16, 32, 64})
     for (int y = 0; y < side / stride; y++)
-      for (int x = 0; x < side / stride; x++)
+      for (int x = 0; x < side / stride && n < proposals.size (); x++)
         add (x, y, stride);
   while (n < proposals.size ())
     add (0, 0, 1);
   return {tensor};
+}
+
+std::vector<Tensor>
+transposed (const std::vector<Tensor> &tensors)
+{
+  Tensor result = tensors[0];
+  const size_t rows = size_t (result.shape[1]), columns = size_t (result.shape[2]);
+  std::swap (result.shape[1], result.shape[2]);
+  for (size_t n = 0; n < result.values.size (); n++)
+    result.values[n % columns * rows + n / columns] = tensors[0].values[n];
+  return {result};
 }
 
 std::vector<Tensor>
@@ -377,19 +389,50 @@ struct Kind {
   bool has_certainty;
   int background; /* -1: none */
   bool sums;      /* scores are shares of their sum */
+  const char *properties = "";
+  bool has_ids = false; /* of the best class only */
 };
 
+std::vector<Tensor>
+rows_of_v5 (const std::vector<Proposal> &proposals)
+{
+  return yolo_rows (proposals, false);
+}
+
+std::vector<Tensor>
+rows_of_x (const std::vector<Proposal> &proposals)
+{
+  return yolo_rows (proposals, true);
+}
+
+template <std::vector<Tensor> (*encode) (const std::vector<Proposal> &)>
+std::vector<Tensor>
+turned (const std::vector<Proposal> &proposals)
+{
+  return transposed (encode (proposals));
+}
+
 const Kind kinds[] = {
-    {"yolo-v5", 3 * 84, 3, side,
-        [] (const std::vector<Proposal> &all) { return yolo_rows (all, false); }, true,
-        -1, false},
+    {"yolo-v5", 3 * 84, 3, side, rows_of_v5, true, -1, false},
     {"yolo-v8", 84, 5, side, yolo_columns, false, -1, false},
-    {"yolo-v10", 60, 4, side, yolo_final, false, -1, false},
-    {"yolo-x", 84, 3, side,
-        [] (const std::vector<Proposal> &all) { return yolo_rows (all, true); }, true, -1,
-        false},
+    {"yolo-v10", 60, 4, side, yolo_final, false, -1, false, "", true},
+    {"yolo-x", 84, 3, side, rows_of_x, true, -1, false, "method=yolo-x"},
+    {"yolo-v5 of 4 strides", 3 * 85, 3, side, rows_of_v5, true, -1, false},
+    {"yolo-v8 of 4 strides", 85, 5, side, yolo_columns, false, -1, false},
+    {"yolo-x of 4 strides", 85, 3, side, rows_of_x, true, -1, false, "method=yolo-x"},
+    {"yolo-v8 of one class as rows", 84, 1, side, turned<yolo_columns>, false, -1, false},
+    {"yolo-v8 as rows", 84, 5, side, turned<yolo_columns>, false, -1, false,
+        "method=yolo-v8"},
+    {"yolo-v8 of any number as rows", 40, 5, side, turned<yolo_columns>, false, -1, false,
+        "method=yolo-v8"},
+    {"yolo-v5 as columns", 3 * 84, 3, side, turned<rows_of_v5>, true, -1, false,
+        "method=yolo-v5"},
+    {"yolo-x as columns", 84, 3, side, turned<rows_of_x>, true, -1, false,
+        "method=yolo-x"},
+    {"yolo-v10 as columns", 60, 4, side, turned<yolo_final>, false, -1, false,
+        "method=yolo-v10", true},
     {"ssd", 70, 4, side, ssd_pair, false, 0, false},
-    {"ssd lists", 70, 4, side, ssd_lists, false, -1, false},
+    {"ssd lists", 70, 4, side, ssd_lists, false, -1, false, "", true},
     {"detr", 50, 4, side, detr_pair, false, 3, true},
     {"anchors", 896, 1, 128, anchored_pair, false, -1, false},
 };
@@ -404,9 +447,11 @@ expected_of (const Kind &kind, const std::vector<Proposal> &proposals,
     double sum = 0;
     for (const double score : scores)
       sum += score;
-    if (kind.background >= 0)
+    if (kind.background >= 0 && !kind.has_ids)
       scores[size_t (kind.background)] = -1;
     const size_t best = best_of (scores);
+    if (int (best) == kind.background)
+      continue;
     const double share = kind.sums ? scores[best] / sum : scores[best];
     const double score = kind.has_certainty ? share * proposal.certainty : share;
     if (score > limits.score
@@ -430,7 +475,8 @@ TEST_ROWS (test_decoder_finds_boxes, kinds)
   for (const auto &frame : frames) {
     const auto proposals = proposals_of (row.count, row.classes, row.size, seed++);
     Decoder decoder (constant_model (row.encode (proposals), row.size),
-        std::string ("fit=") + frame.fit, "iou-threshold=0.5", frame.width, frame.height);
+        std::string ("fit=") + frame.fit,
+        std::string ("iou-threshold=0.5 ") + row.properties, frame.width, frame.height);
     Limits limits;
     limits.overlap = 0.5;
     const auto expected =
@@ -438,6 +484,59 @@ TEST_ROWS (test_decoder_finds_boxes, kinds)
     fail_unless (expected.size () > 3);
     expect_found (regions_of (decoder.pass ()), expected);
   }
+}
+
+/* A class that is no object, also where it is the best one of a box */
+TEST_ROWS (test_decoder_leaves_out_background, kinds)
+{
+  Kind kind = row;
+  kind.background = kind.classes > 1 ? 1 : 0;
+  const auto proposals = proposals_of (kind.count, kind.classes, kind.size, 3);
+  Decoder decoder (constant_model (kind.encode (proposals), kind.size), "",
+      text ("background-class=%d %s", kind.background, kind.properties), 64, 64);
+  const auto expected = expected_of (kind, proposals, "stretch", {}, 64, 64);
+  fail_unless ((expected.size () > 3) == (kind.classes > 1));
+  expect_found (regions_of (decoder.pass ()), expected);
+}
+
+/* Rows of YOLOX and of YOLO v8 differ only in the number of classes. */
+TEST (test_decoder_takes_the_layout_with_as_many_classes_as_labels)
+{
+  const auto proposals = proposals_of (84, 3, side, 6),
+             others = proposals_of (84, 4, side, 6);
+  const Kind x = {"", 84, 3, side, rows_of_x, true, -1, false},
+             v8 = {"", 84, 4, side, turned<yolo_columns>, false, -1, false};
+  Folder folder;
+  const std::string three = "label-file=" + folder.write ("3.txt", "0\n1\n2\n"),
+                    four = "label-file=" + folder.write ("4.txt", "0\n1\n2\n3\n"),
+                    five = "label-file=" + folder.write ("5.txt", "0\n1\n2\n3\n4\n");
+  Decoder of_x (constant_model (rows_of_x (proposals)), "", three, 64, 64),
+      of_v8 (constant_model (v8.encode (others)), "", four, 64, 64);
+  expect_found (
+      regions_of (of_x.pass ()), expected_of (x, proposals, "stretch", {}, 64, 64));
+  expect_found (
+      regions_of (of_v8.pass ()), expected_of (v8, others, "stretch", {}, 64, 64));
+  for (const std::string &labels : {std::string (), five}) {
+    Decoder decoder (constant_model (rows_of_x (proposals)), "", labels, 64, 64);
+    fail_unless (
+        decoder.harness.push (buffer_of (Bytes (64 * 64 * 4, 1))) == GST_FLOW_ERROR);
+    decoder.harness.messages ().expect_one_error ({"output 1x84x8", "64×64",
+        "fit yolo-x of 3 classes and yolo-v8 of 4 classes", "label-file"});
+  }
+}
+
+/* With logits, objectness is a logit, too. */
+TEST (test_decoder_converts_logits_of_objectness)
+{
+  const auto proposals = proposals_of (84, 3, side, 8);
+  auto logits = rows_of_x (proposals);
+  for (size_t n = 0; n < logits[0].values.size (); n++)
+    if (n % 8 >= 4)
+      logits[0].values[n] = float (logit (double (logits[0].values[n])));
+  Decoder decoder (
+      constant_model (logits), "", "method=yolo-x activation=sigmoid", 64, 64);
+  expect_found (regions_of (decoder.pass ()),
+      expected_of (kinds[3], proposals, "stretch", {}, 64, 64));
 }
 
 /* Thresholds change while playing. */
@@ -568,6 +667,9 @@ TEST_ROWS (test_decoder_classifies,
             "class-confidence-threshold=0 max-detections=1", {{"dog", 0.5}}},
         {"sigmoid", {0, 2, -2, 1}, "activation=sigmoid class-confidence-threshold=0.6",
             {{"dog", 0.880797}, {"3", 0.731059}}},
+        {"background", {0.2f, 0.5f, 0.3f, 0},
+            "class-confidence-threshold=0.1 background-class=1",
+            {{"2", 0.3}, {"cat", 0.2}}},
         {"none", {0.9f, 0.8f, 0.7f, 0}, "activation=none class-confidence-threshold=0.75",
             {{"cat", 0.9}, {"dog", 0.8}}},
         {"NaN", {0.9f, std::nanf (""), 0.7f, 0}, "class-confidence-threshold=0", {}},
@@ -687,19 +789,36 @@ struct Refused {
 TEST_ROWS (test_decoder_names_shapes_that_do_not_fit,
     (std::vector<Refused>{
         {"unknown rows", {{"rows", {1, 7, 9}, std::vector<float> (63)}}, "",
-            {"rows 1x7x9", "64×64", "set `method`"}},
+            {"rows 1x7x9", "64×64", "do not fit `method`"}},
         {"other method", {{"rows", {1, 7, 9}, std::vector<float> (63)}}, "method=yolo-x",
             {"rows 1x7x9", "do not fit `method`"}},
         {"two that may be two",
             {{"a", {1, 7, 4}, std::vector<float> (28)},
                 {"b", {1, 7, 3}, std::vector<float> (21)}},
-            "", {"a 1x7x4, b 1x7x3", "set `method`"}},
+            "", {"a 1x7x4, b 1x7x3", "do not fit `method`"}},
         {"a number", {{"one", {1, 1}, {1}}}, "", {"one 1x1"}},
+        {"more classes than boxes", {{"rows", {1, 84, 90}, std::vector<float> (84 * 90)}},
+            "", {"rows 1x84x90", "do not fit `method`"}},
+        {"v5 or v10", {{"rows", {1, 252, 6}, std::vector<float> (1512)}}, "",
+            {"rows 1x252x6", "fit yolo-v5 and yolo-v10: set `method`"}},
+        {"either order of rows", {{"rows", {1, 40, 41}, std::vector<float> (40 * 41)}},
+            "method=yolo-v8", {"rows 1x40x41", "of 36 classes and yolo-v8 of 37"}},
+        {"key points as scores", {{"pose", {1, 56, 84}, std::vector<float> (56 * 84, 7)}},
+            "", {"score 7,", "pose 1x56x84", "yolo-v8 of 52 classes"}},
+        {"objectness above 1", {{"rows", {1, 252, 7}, std::vector<float> (1764, 1.5f)}},
+            "", {"score 1.5,", "rows 1x252x7", "yolo-v5", "`activation`"}},
+        {"logits of classes", {{"classes", {1, 2}, {3, 4}}}, "activation=none",
+            {"score 4,", "classes 1x2"}},
+        {"logits of ssd",
+            {{"boxes", {1, 2, 4}, std::vector<float>{0, 0, 1, 1, 0, 0, 1, 1}},
+                {"scores", {1, 2, 2}, {5, 3, 5, 2}}},
+            "", {"score 3,", "scores 1x2x2", "ssd of 2 classes"}},
     }))
 {
   Decoder decoder (constant_model (row.outputs), "", row.properties, 64, 64);
   fail_unless (
-      decoder.harness.push (buffer_of (Bytes (64 * 64 * 4, 1))) == GST_FLOW_ERROR);
+      decoder.harness.push (buffer_of (Bytes (64 * 64 * 4, 1))) == GST_FLOW_ERROR, "%s",
+      row.label);
   decoder.harness.messages ().expect_one_error (row.parts);
 }
 
