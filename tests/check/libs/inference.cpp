@@ -518,6 +518,40 @@ TEST (test_inference_parameters_do_not_depend_on_the_locale)
   setlocale (LC_ALL, "C");
 }
 
+/* PoCL's compiler failed for one. */
+TEST_ROWS (test_inference_gru_of_few_units, {1, 2, 3})
+{
+  const gsize units = gsize (row);
+  const std::vector<float> x = noise (4, 1), w = noise (3 * units, 2),
+                           r = noise (3 * units * units, 3);
+  OnnxModel model;
+  model.input ("x", {4, 1, 1}).output ("y", {1, 1, row});
+  model.constant ("w", {1, 3 * row, 1}, w).constant ("r", {1, 3 * row, row}, r);
+  model.node ("GRU", {"x", "w", "r"}, {"", "y"},
+      {{"hidden_size", row},
+          {"activations", std::vector<std::string>{"HardSigmoid", "Tanh"}}});
+  std::vector<double> state (units, 0);
+  for (const float level : x) {
+    auto sum = [&] (gsize gate, const std::vector<double> &of) {
+      std::vector<double> sums;
+      for (gsize n = gate * units; n < (gate + 1) * units; n++)
+        sums.push_back (std::inner_product (
+            of.begin (), of.end (), &r[n * units], double (w[n]) * double (level)));
+      return sums;
+    };
+    auto gate = [&] (double value) { return std::clamp (0.2 * value + 0.5, 0.0, 1.0); };
+    const std::vector<double> update = sum (0, state), reset = sum (1, state);
+    std::vector<double> part (units);
+    for (gsize n = 0; n < units; n++)
+      part[n] = gate (reset[n]) * state[n];
+    const std::vector<double> made = sum (2, part);
+    for (gsize n = 0; n < units; n++)
+      state[n] =
+          (1 - gate (update[n])) * std::tanh (made[n]) + gate (update[n]) * state[n];
+  }
+  expect_near (run (model, {x}), state, 1e-5);
+}
+
 /* The bytes of a file are in memory once, and arrays of the model are parts of them. */
 TEST (test_inference_reads_weights_once)
 {
