@@ -234,8 +234,9 @@ append (std::vector<float> &to, const std::vector<double> &values)
 }
 
 /* Rows of box, objectness and classes; with `cells`, relative to them as in YOLOX */
+template <bool cells>
 std::vector<Tensor>
-yolo_rows (const std::vector<Proposal> &proposals, bool cells)
+yolo_rows (const std::vector<Proposal> &proposals)
 {
   Tensor tensor = {"output", {1, int64_t (proposals.size ()), 0}, {}};
   size_t n = 0;
@@ -258,17 +259,6 @@ yolo_rows (const std::vector<Proposal> &proposals, bool cells)
   while (n < proposals.size ())
     add (0, 0, 1);
   return {tensor};
-}
-
-std::vector<Tensor>
-transposed (const std::vector<Tensor> &tensors)
-{
-  Tensor result = tensors[0];
-  const size_t rows = size_t (result.shape[1]), columns = size_t (result.shape[2]);
-  std::swap (result.shape[1], result.shape[2]);
-  for (size_t n = 0; n < result.values.size (); n++)
-    result.values[n % columns * rows + n / columns] = tensors[0].values[n];
-  return {result};
 }
 
 std::vector<Tensor>
@@ -384,57 +374,49 @@ anchored_pair (const std::vector<Proposal> &proposals)
 
 struct Kind {
   const char *label;
-  int count, classes, size;
+  int count, classes;
   std::vector<Tensor> (*encode) (const std::vector<Proposal> &);
-  bool has_certainty;
-  int background; /* -1: none */
-  bool sums;      /* scores are shares of their sum */
   const char *properties = "";
+  bool has_certainty = false;
   bool has_ids = false; /* of the best class only */
+  int background = -1;  /* -1: none */
+  bool sums = false;    /* scores are shares of their sum */
+  int size = side;
 };
 
-std::vector<Tensor>
-rows_of_v5 (const std::vector<Proposal> &proposals)
-{
-  return yolo_rows (proposals, false);
-}
-
-std::vector<Tensor>
-rows_of_x (const std::vector<Proposal> &proposals)
-{
-  return yolo_rows (proposals, true);
-}
-
+/* Rows as columns */
 template <std::vector<Tensor> (*encode) (const std::vector<Proposal> &)>
 std::vector<Tensor>
 turned (const std::vector<Proposal> &proposals)
 {
-  return transposed (encode (proposals));
+  const Tensor tensor = encode (proposals)[0];
+  const size_t rows = size_t (tensor.shape[1]), columns = size_t (tensor.shape[2]);
+  Tensor result = tensor;
+  std::swap (result.shape[1], result.shape[2]);
+  for (size_t n = 0; n < rows * columns; n++)
+    result.values[n % columns * rows + n / columns] = tensor.values[n];
+  return {result};
 }
 
+constexpr auto rows_of_v5 = yolo_rows<false>, rows_of_x = yolo_rows<true>;
 const Kind kinds[] = {
-    {"yolo-v5", 3 * 84, 3, side, rows_of_v5, true, -1, false},
-    {"yolo-v8", 84, 5, side, yolo_columns, false, -1, false},
-    {"yolo-v10", 60, 4, side, yolo_final, false, -1, false, "", true},
-    {"yolo-x", 84, 3, side, rows_of_x, true, -1, false, "method=yolo-x"},
-    {"yolo-v5 of 4 strides", 3 * 85, 3, side, rows_of_v5, true, -1, false},
-    {"yolo-v8 of 4 strides", 85, 5, side, yolo_columns, false, -1, false},
-    {"yolo-x of 4 strides", 85, 3, side, rows_of_x, true, -1, false, "method=yolo-x"},
-    {"yolo-v8 of one class as rows", 84, 1, side, turned<yolo_columns>, false, -1, false},
-    {"yolo-v8 as rows", 84, 5, side, turned<yolo_columns>, false, -1, false,
-        "method=yolo-v8"},
-    {"yolo-v8 of any number as rows", 40, 5, side, turned<yolo_columns>, false, -1, false,
-        "method=yolo-v8"},
-    {"yolo-v5 as columns", 3 * 84, 3, side, turned<rows_of_v5>, true, -1, false,
-        "method=yolo-v5"},
-    {"yolo-x as columns", 84, 3, side, turned<rows_of_x>, true, -1, false,
-        "method=yolo-x"},
-    {"yolo-v10 as columns", 60, 4, side, turned<yolo_final>, false, -1, false,
-        "method=yolo-v10", true},
-    {"ssd", 70, 4, side, ssd_pair, false, 0, false},
-    {"ssd lists", 70, 4, side, ssd_lists, false, -1, false, "", true},
-    {"detr", 50, 4, side, detr_pair, false, 3, true},
-    {"anchors", 896, 1, 128, anchored_pair, false, -1, false},
+    {"yolo-v5", 252, 3, rows_of_v5, "", true},
+    {"yolo-v8", 84, 5, yolo_columns},
+    {"yolo-v10", 60, 4, yolo_final, "", false, true},
+    {"yolo-x", 84, 3, rows_of_x, "method=yolo-x", true},
+    {"yolo-v5 of 4 strides", 255, 3, rows_of_v5, "", true},
+    {"yolo-v8 of 4 strides", 85, 5, yolo_columns},
+    {"yolo-x of 4 strides", 85, 3, rows_of_x, "method=yolo-x", true},
+    {"yolo-v8 of one class as rows", 84, 1, turned<yolo_columns>},
+    {"yolo-v8 as rows", 84, 5, turned<yolo_columns>, "method=yolo-v8"},
+    {"yolo-v8 of any number as rows", 40, 5, turned<yolo_columns>, "method=yolo-v8"},
+    {"yolo-v5 as columns", 252, 3, turned<rows_of_v5>, "method=yolo-v5", true},
+    {"yolo-x as columns", 84, 3, turned<rows_of_x>, "method=yolo-x", true},
+    {"yolo-v10 as columns", 60, 4, turned<yolo_final>, "method=yolo-v10", false, true},
+    {"ssd", 70, 4, ssd_pair, "", false, false, 0},
+    {"ssd lists", 70, 4, ssd_lists, "", false, true},
+    {"detr", 50, 4, detr_pair, "", false, false, 3, true},
+    {"anchors", 896, 1, anchored_pair, "", false, false, -1, false, 128},
 };
 
 std::vector<Found>
@@ -500,29 +482,24 @@ TEST_ROWS (test_decoder_leaves_out_background, kinds)
 }
 
 /* Rows of YOLOX and of YOLO v8 differ only in the number of classes. */
-TEST (test_decoder_takes_the_layout_with_as_many_classes_as_labels)
+TEST_ROWS (test_decoder_takes_as_many_classes_as_labels, {0, 3, 4, 5})
 {
-  const auto proposals = proposals_of (84, 3, side, 6),
-             others = proposals_of (84, 4, side, 6);
-  const Kind x = {"", 84, 3, side, rows_of_x, true, -1, false},
-             v8 = {"", 84, 4, side, turned<yolo_columns>, false, -1, false};
+  const Kind kind = row == 3 ? Kind{"x", 84, 3, rows_of_x, "", true}
+                             : Kind{"v8", 84, 4, turned<yolo_columns>};
+  const auto proposals = proposals_of (84, kind.classes, side, 6);
   Folder folder;
-  const std::string three = "label-file=" + folder.write ("3.txt", "0\n1\n2\n"),
-                    four = "label-file=" + folder.write ("4.txt", "0\n1\n2\n3\n"),
-                    five = "label-file=" + folder.write ("5.txt", "0\n1\n2\n3\n4\n");
-  Decoder of_x (constant_model (rows_of_x (proposals)), "", three, 64, 64),
-      of_v8 (constant_model (v8.encode (others)), "", four, 64, 64);
-  expect_found (
-      regions_of (of_x.pass ()), expected_of (x, proposals, "stretch", {}, 64, 64));
-  expect_found (
-      regions_of (of_v8.pass ()), expected_of (v8, others, "stretch", {}, 64, 64));
-  for (const std::string &labels : {std::string (), five}) {
-    Decoder decoder (constant_model (rows_of_x (proposals)), "", labels, 64, 64);
-    fail_unless (
-        decoder.harness.push (buffer_of (Bytes (64 * 64 * 4, 1))) == GST_FLOW_ERROR);
-    decoder.harness.messages ().expect_one_error ({"output 1x84x8", "64×64",
-        "fit yolo-x of 3 classes and yolo-v8 of 4 classes", "label-file"});
+  const std::string text = std::string ("0\n1\n2\n3\n4\n").substr (0, size_t (2 * row)),
+                    labels = row ? "label-file=" + folder.write ("labels.txt", text) : "";
+  Decoder decoder (constant_model (kind.encode (proposals)), "", labels, 64, 64);
+  if (row == 3 || row == 4) {
+    expect_found (regions_of (decoder.pass ()),
+        expected_of (kind, proposals, "stretch", {}, 64, 64));
+    return;
   }
+  fail_unless (
+      decoder.harness.push (buffer_of (Bytes (64 * 64 * 4, 1))) == GST_FLOW_ERROR);
+  decoder.harness.messages ().expect_one_error ({"1x84x8", "64×64",
+      "fit yolo-x of 3 classes and yolo-v8 of 4 classes", "label-file"});
 }
 
 /* With logits, objectness is a logit, too. */
@@ -905,6 +882,27 @@ TEST (test_decoder_posts_objects)
     fail_unless_equals_string (
         gst_structure_get_string (object, "label"), found[n].label.c_str ());
   }
+}
+
+/* Frames, inputs and outputs of a few pixels or elements */
+TEST_ROWS (test_decoder_and_boxes_of_tiny_frames, {1, 2, 3})
+{
+  const size_t n = size_t (row);
+  Tensor box = {"box", {1, 5, row}, std::vector<float> (5 * n, 0.5f * float (row))};
+  std::fill_n (box.values.begin () + 2 * int (n), 2 * n, float (row));
+  std::fill_n (box.values.begin () + 4 * int (n), n, 0.9f);
+  const Found whole = {"0", 0.9, {0, 0, double (row), double (row)}};
+  Decoder boxes (
+      constant_model ({box}, row), "", "method=yolo-v8 ! opencldrawboxes", row, row);
+  expect_found (regions_of (boxes.pass ()), {whole});
+  box = {"classes", {1, row + 1}, std::vector<float> (n + 1, 0)};
+  box.values[0] = 1;
+  Decoder classes (
+      constant_model ({box}, row), "", "activation=none ! opencldrawboxes", row, row);
+  expect_found (regions_of (classes.pass (), "classification"), {{"0", 1, whole.box}});
+  box = {"map", {1, 1, row + 1, row + 1}, std::vector<float> ((n + 1) * (n + 1), 1)};
+  Decoder text (constant_model ({box}, row), "", "", row, row);
+  fail_unless_equals_int (regions_of (text.pass ()).size (), row > 1 ? 1 : 0);
 }
 
 /* --- drawing --- */
