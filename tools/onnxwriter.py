@@ -49,8 +49,9 @@ def attribute(name, value):
     elif isinstance(value, Network):
         kind, data = 5, field(6, value.graph())
     elif isinstance(value, (list, tuple)):
-        numbers = any(isinstance(number, float) for number in value)
-        kind, data = (6, fields(7, map(float, value))) if numbers else (7, fields(8, value))
+        types = {type(item) for item in value}
+        kind, to = (6, float) if float in types else (8, str) if str in types else (7, int)
+        data = fields(kind + 1, map(to, value))
     else:
         kind, number = {float: (1, 2), int: (2, 3), str: (3, 4)}[type(value)]
         data = field(number, value)

@@ -570,8 +570,13 @@ push_part (GstOpenCLInference *self, GstBuffer *whole, guint frames)
     gst_buffer_copy_into (part, whole, GST_BUFFER_COPY_MEMORY, gsize (work->offsets[n]),
         gsize (inference::count_of (shape)) * inference::size_of (ports[n].type));
   }
-  GstCaps *caps = gst_pad_get_current_caps (source), *own = gst_caps_copy (caps);
-  inference::set_tensor_fields (gst_caps_get_structure (own, 0), outputs);
+  GstCaps *caps = gst_pad_get_current_caps (source), *all = gst_caps_copy (caps);
+  inference::set_tensor_fields (gst_caps_get_structure (all, 0), outputs);
+  /* A shape has several spellings, of which downstream may take only one. */
+  GstCaps *own = gst_pad_peer_query_caps (source, all);
+  if (gst_caps_is_empty (own))
+    gst_caps_replace (&own, all);
+  own = gst_caps_fixate (own);
   gst_pad_push_event (source, gst_event_new_caps (own));
   if (gst_pad_push (source, part) == GST_FLOW_NOT_NEGOTIATED)
     GST_ELEMENT_WARNING (self, STREAM, FAILED,
@@ -582,6 +587,7 @@ push_part (GstOpenCLInference *self, GstBuffer *whole, guint frames)
   if (!gst_pad_push_event (source, gst_event_new_caps (caps)))
     gst_pad_mark_reconfigure (source);
   gst_caps_unref (own);
+  gst_caps_unref (all);
   gst_caps_unref (caps);
 }
 

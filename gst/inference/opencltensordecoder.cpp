@@ -16,7 +16,7 @@
  * |---|---|---|
  * | `classification` | any | (classes): probabilities or logits |
  * | `yolo-v5` | YOLO v5, v7 | (boxes, 5 + classes), three boxes a cell of strides 8, 16, 32 |
- * | `yolo-v8` | YOLO v8, v9, v11, v12 | (4 + classes, boxes) |
+ * | `yolo-v8` | YOLO v8, v9, v11, v12 | (4 + classes, boxes) or (boxes, 4 + classes) |
  * | `yolo-v10` | YOLO v10, v26 | (boxes, 6): corners, score, class |
  * | `yolo-x` | YOLOX | (boxes, 5 + classes), relative to the cells of strides 8, 16, 32 |
  * | `ssd` | SSD | (boxes, 4) and (boxes, classes), or (boxes, 4), classes, scores, number |
@@ -24,13 +24,16 @@
  * | `detr` | DETR | (boxes, 4) and (boxes, classes + 1): logits |
  * | `text` | DBNet | (1, height, width): probability of text |
  *
- * `method=auto` follows from the shapes. Shapes that several methods have are those of `ssd`
- * and `detr`: the name of an output with `score` or `logit` tells. Anything else is an
- * error that has the shapes.
+ * `method=auto` takes the only method whose shapes fit. Where several fit, as rows of `yolo-x`
+ * and of `yolo-v8`, the one with as many classes as `label-file` has labels is taken. The
+ * shapes of `ssd` and `detr` are the same: the name of an output with `score` or `logit`
+ * tells. Anything else is an error that has the shapes. With `method` set, the YOLO methods
+ * take both orders of the two dimensions. They expect fewer classes than boxes.
  *
  * An object is the box of a candidate whose score is above `class-confidence-threshold`,
  * and for `yolo-v5` and `yolo-x`, whose objectness is above `box-confidence-threshold`. The
- * score is that of the best class, times the objectness. Of boxes of one class that overlap
+ * score is that of the best class, times the objectness. A score above 1 is an error: such
+ * outputs are logits, for which `activation` is set, or those of another network. Of boxes of one class that overlap
  * by more than `iou-threshold`, the one with the highest score stays. For `text` the two
  * thresholds are those of a pixel (class) and of the mean of a connected region (box).
  * Scores that are NaN never pass. Boxes are pixels of the frame, whatever `fit` of
@@ -246,7 +249,8 @@ ensure_detector (GstOpenCLTensorDecoder *self,
   inference::OutputLayout layout;
   if (work.format == format)
     return true;
-  if (!inference::find_layout (*format, work.settings.detection, layout, error))
+  if (!inference::find_layout (
+          *format, work.settings.detection, work.labels.size (), layout, error))
     return false;
   work.detector = inference::Detector::create (
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), *format, layout,
@@ -283,6 +287,21 @@ enqueue_detection (GstOpenCLTensorDecoder *self,
   if (event)
     clReleaseEvent (event);
   return done;
+}
+
+/* The best object comes first. Rounding may make probabilities a little larger than 1. */
+static bool
+check_scores (
+    const DecoderWork &work, const std::vector<DetectedObject> &objects, GError **error)
+{
+  if (objects.empty () || objects[0].score < 1.01f)
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "score %g, expected 0 to 1: %s are not those of %s, or are logits (set "
+      "`activation`)",
+      double (objects[0].score), inference::shapes_of (*work.format).c_str (),
+      inference::text_of (work.detector->layout ()).c_str ());
+  return false;
 }
 
 /* (transfer full): the edges of the box, rounded, and at least a pixel between them */
@@ -410,7 +429,8 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
   }
   if (!ensure_detector (self, outputs.format, error)
       || !enqueue_detection (self, outputs, error)
-      || !work.detector->read (gst_opencl_filter_get_queue (filter), objects, error))
+      || !work.detector->read (gst_opencl_filter_get_queue (filter), objects, error)
+      || !check_scores (work, objects, error))
     return FALSE;
   GValue list = attach (work, output, objects);
   if (self->settings->committed ().post_messages)

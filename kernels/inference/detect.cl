@@ -48,12 +48,14 @@ find_boxes (global const SCORES *scores, global const BOXES *boxes, global const
   int kind = -1;
 #if HAS_CERTAINTY
   certainty = READ (SCORES, scores, CERTAINTY_OFFSET + n * CERTAINTY_STEP);
+  if (ACTIVATION == SIGMOID)
+    certainty = 1 / (1 + exp (-certainty));
   if (!(certainty > certain))
     return;
 #endif
   for (int c = 0; c < CLASSES; c++) {
     const float score = SCORE (n, c);
-    if (c != BACKGROUND && score > best) {
+    if ((HAS_IDS || c != BACKGROUND) && score > best) {
       best = score;
       kind = c;
     }
@@ -68,7 +70,8 @@ find_boxes (global const SCORES *scores, global const BOXES *boxes, global const
       sum += exp (SCORE (n, c) - best);
     best = 1 / sum;
   }
-  const float score = best * certainty;
+  /* A product would hide values that are no probabilities. */
+  const float most = fmax (best, certainty), score = most > 1.01f ? most : best * certainty;
   if (!(score > threshold))
     return;
 #if HAS_IDS
@@ -76,6 +79,8 @@ find_boxes (global const SCORES *scores, global const BOXES *boxes, global const
   if (!(id >= 0 && id < 1e6f))
     return;
   kind = convert_int_rte (id);
+  if (kind == BACKGROUND)
+    return;
 #endif
   float4 box = (float4)(BOX (n, 0), BOX (n, 1), BOX (n, 2), BOX (n, 3));
 #if HAS_ANCHORS

@@ -4,7 +4,8 @@ usage: python3 random-networks.py PROGRAM FOLDER [SEED [COUNT]]
 
 PROGRAM is run-networks. Writes COUNT networks (default: 500) of one to eight random operators
 to FOLDER and runs them. OPERATORS has a line for each kind of operator that PROGRAM supports.
-Inputs have odd lengths, and some have NaN and infinities. onnxruntime computes each node when it
+Inputs have odd lengths, and some have NaN and infinities. Then come networks of each operator
+alone, with lengths of 1, 2 and 3, for which drivers compile kernels differently. onnxruntime computes each node when it
 is added, without optimization. Once more with its operands changed by their rounding errors, it
 shows how uncertain the result is. Nodes with uncertain results are left out, such as Floor of a
 computed number beside a whole one.
@@ -50,8 +51,9 @@ class Captured(Value):
 class Graph:
     """A network that grows, with the values of its nodes"""
 
-    def __init__(self, name, random):
+    def __init__(self, name, random, lengths):
         self.random, self.network = random, onnxwriter.Network(name, OPSET)
+        self.lengths = lengths
         self.values, self.inputs, self.used, self.drawn = [], {}, set(), []
 
     # --- random choices for the table ---
@@ -70,7 +72,7 @@ class Graph:
         return self.random.random() < part
 
     def shape(self, low=0, high=4):
-        return [self.pick(LENGTHS) for _ in range(self.whole(low, high))]
+        return [self.pick(self.lengths) for _ in range(self.whole(low, high))]
 
     def array(self, shape, dtype="float32"):
         """Random numbers, exact ones that are equal now and then among them"""
@@ -283,15 +285,15 @@ def product(g, _):
     a = g.real(1, 4)
     inner = a.array.shape[-1]
     if a.array.ndim == 1 or g.chance(0.5):
-        b = g.array([inner, g.pick(LENGTHS)])
+        b = g.array([inner, g.pick(g.lengths)])
         return [a, b if g.chance(0.5) else g.add_input(b)], {}
-    shape = [*a.array.shape[:-2], inner, g.pick(LENGTHS)]
+    shape = [*a.array.shape[:-2], inner, g.pick(g.lengths)]
     return [a, g.fresh(shape)], {}
 
 
 def gemm(g, _):
     a = g.real(2, 2)
-    turned, columns = g.whole(0, 1), g.pick(LENGTHS)
+    turned, columns = g.whole(0, 1), g.pick(g.lengths)
     depth = a.array.shape[0 if turned else 1]
     b = g.array([columns, depth])
     return [a, b if g.chance(0.5) else g.add_input(b), g.array([columns])], {
@@ -303,7 +305,7 @@ def einsum(g, _):
         ("ij", "jk", "ik"), ("bij", "bjk", "bik"), ("...ij", "...jk", "...ik"), ("ij", "ij", ""),
         ("bhid", "bhjd", "bhij"), ("abc", "cd", "bad"), ("i", "j", "ji"),
         ("bic", "bkc", "ick"), ("...i", "ij", "...j")])
-    lengths = {letter: g.pick(LENGTHS[:7]) for letter in "abcdhijk."}
+    lengths = {letter: g.pick(g.lengths[:7]) for letter in "abcdhijk."}
     shapes = [[lengths[letter] for letter in text.replace("...", ".")] for text in (left, right)]
     return [g.fresh(shape) for shape in shapes], {"equation": f"{left},{right}->{result}"}
 
@@ -311,7 +313,7 @@ def einsum(g, _):
 def recurrent(g, op):
     gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
     direction = g.pick(["forward", "reverse", "bidirectional"])
-    count, hidden = (2 if direction == "bidirectional" else 1), g.pick([1, 3, 4, 7, 8, 16])
+    count, hidden = (2 if direction == "bidirectional" else 1), g.pick(g.lengths)
     x = g.real(3, 3)
     times, images, features = x.array.shape
 
@@ -325,6 +327,11 @@ def recurrent(g, op):
         operands += [g.pick([None, weights(count, images, hidden)]),
                      g.pick([None, weights(count, 3 * hidden)])]
     attributes = {"hidden_size": hidden, "direction": direction}
+    if g.chance(0.5):
+        names = [g.pick(["Sigmoid", "HardSigmoid", "Softsign"]), "Tanh", "Tanh"]
+        attributes["activations"] = names[:{"LSTM": 3, "GRU": 2, "RNN": 1}[op]] * count
+        if names[0] == "HardSigmoid":  # onnxruntime's RNN has no defaults
+            attributes.update(activation_alpha=[0.2] * count, activation_beta=[0.5] * count)
     if op == "GRU":
         attributes["linear_before_reset"] = g.whole(0, 1)
     if g.chance(0.3):
@@ -362,7 +369,7 @@ def concatenated(g, _):
     x = g.real(1, 4)
     axis = g.axis(x)
     shape = list(x.array.shape)
-    shape[axis] = g.pick(LENGTHS)
+    shape[axis] = g.pick(g.lengths)
     return [x, g.fresh(shape)], {"axis": axis}
 
 
@@ -395,7 +402,7 @@ def scattered(g, _):
 
 def sampled(g, _):
     x = g.real(4, 4)
-    grid = g.random.uniform(-1.2, 1.2, [x.array.shape[0], g.pick(LENGTHS), g.pick(LENGTHS), 2])
+    grid = g.random.uniform(-1.2, 1.2, [x.array.shape[0], g.pick(g.lengths), g.pick(g.lengths), 2])
     return [x, g.add_input(grid.astype(np.float32))], {
         "mode": g.pick(["linear", "nearest", "cubic"]), "align_corners": g.whole(0, 1),
         "padding_mode": g.pick(["zeros", "border", "reflection"])}
@@ -464,6 +471,10 @@ OPERATORS = (
     ("GlobalLpPool", lambda g, op: ([g.real(3, 4)], {"p": g.whole(1, 3)})),
     ("MatMul", product),
     ("Gemm", gemm),
+    ("MatMulInteger", lambda g, op: ([*(a := g.real(2, 3, "uint8"),), g.fresh(
+        [a.array.shape[-1], g.pick(g.lengths)], "uint8"), np.uint8(3), np.uint8(g.whole(0, 9))], {})),
+    ("ConvInteger", lambda g, op: ([*(x := g.real(4, 4, "uint8"),), g.fresh(
+        [2, x.array.shape[1], 1, 1], "uint8"), np.uint8(3), np.uint8(5)], {})),
     ("Einsum", einsum),
     ("LSTM GRU RNN", recurrent),
     ("Transpose", transposed),
@@ -479,7 +490,7 @@ OPERATORS = (
     ("Concat", concatenated),
     ("Pad", pad),
     ("Resize", resize),
-    ("DepthToSpace", lambda g, op: ([g.fresh([1, 8, g.pick(LENGTHS), g.pick(LENGTHS)])],
+    ("DepthToSpace", lambda g, op: ([g.fresh([1, 8, g.pick(g.lengths), g.pick(g.lengths)])],
                                     {"blocksize": 2, "mode": g.pick(["DCR", "CRD"])})),
     ("SpaceToDepth", lambda g, op: ([g.fresh([2, 3, 4, 6])], {"blocksize": 2})),
     ("Trilu", lambda g, op: ([g.real(2, 4), np.array(g.whole(-3, 3))], {"upper": g.whole(0, 1)})),
@@ -502,16 +513,16 @@ OPERATORS = (
                                 {"direction": g.pick(["LEFT", "RIGHT"])})),
     ("ReverseSequence", reversed_steps),
     ("CenterCropPad", lambda g, op: ([*(x := g.real(1, 4),), np.array(
-        [g.pick(LENGTHS) for _ in x.array.shape], np.int64)], {})),
+        [g.pick(g.lengths) for _ in x.array.shape], np.int64)], {})),
     ("Compress", lambda g, op: ([*(x := g.real(1, 4),), g.array(x.array.shape[:1], "bool")],
                                 {"axis": 0})),
 )
 
 
-def generate(name, seed, supported):
-    g = Graph(name, np.random.default_rng(seed))
+def generate(name, seed, supported, lengths=LENGTHS):
+    g = Graph(name, np.random.default_rng(seed), lengths)
     table = [(op, make) for names, make in OPERATORS for op in names.split() if op in supported]
-    wanted = g.whole(1, 8)
+    wanted = 8 if len(table) == 1 else g.whole(1, 8)
     for _ in range(40):
         op, make = g.pick(table)
         operands, attributes, *outputs = make(g, op)
@@ -533,6 +544,8 @@ def main(arguments):
     print("operators without a line in OPERATORS:", ", ".join(sorted(unused)))
     warnings.simplefilter("ignore")  # of overflows, which uncertainty() judges
     graphs = [generate(f"random{n}", [seed, n], supported) for n in range(count)]
+    graphs += [generate(f"{op}{length}", [seed, length], {op}, (length,))
+               for op in sorted(supported - unused) for length in (1, 2, 3)]
     graphs = {graph.network.name: graph for graph in graphs if graph.drawn}
     results = nodetests.run([program, "--tolerance", str(TOLERANCE)],
                             [graph.write(folder) for graph in graphs.values()])

@@ -2,7 +2,7 @@
 # networks whose results differ from onnx's own tests, onnxruntime or PyTorch, also in half precision; [--export] [FOLDER]
 #
 # Fetches the package onnx from PyPI and runs its tests of single nodes and its light networks, and
-# 500 random networks beside onnxruntime.
+# 500 random networks, and each operator with lengths of 1, 2 and 3, beside onnxruntime.
 # Then it runs the networks of tests/inference/make-networks.py and those in FOLDER, which
 # tests/inference/export-networks.py wrote. Without FOLDER these are exported if PyTorch is in the
 # cache; --export fetches it (0.6 GB).

@@ -19,7 +19,7 @@ struct Matrix {
 
 struct Request {
   const OutputsFormat &format;
-  bool automatic; /* shapes alone decide, so they must fit exactly */
+  bool is_exact, is_transposed; /* expected number of boxes, and order of dimensions */
   std::vector<Matrix> matrices;
 
   gint64 cells (gint stride) const
@@ -71,7 +71,8 @@ make_anchors (const Request &request, const Strides &strides, gint number, doubl
 /* --- one output --- */
 
 /* Columns of an output of boxes; with `turned`, its rows. `cells` is the number of boxes in a
- * cell of the strides 8, 16, 32 and perhaps 64, or 0. */
+ * cell of the strides 8, 16, 32 and perhaps 64, or 0. A network has more boxes than classes,
+ * which tells rows from columns. */
 struct BoxTable {
   Method method;
   bool turned;
@@ -87,11 +88,11 @@ match_table (const Request &request, OutputLayout &layout)
   const BoxTable &table = *std::find_if (std::begin (tables), std::end (tables),
       [&] (const BoxTable &one) { return one.method == layout.is.method; });
   const Matrix &all = request.matrices[0];
-  const gint64 columns = table.turned ? all.rows : all.columns,
-               step = table.turned ? 1 : columns;
-  layout.count = table.turned ? all.columns : all.rows;
+  const bool turned = table.turned != request.is_transposed;
+  const gint64 columns = turned ? all.rows : all.columns, step = turned ? 1 : columns;
+  layout.count = turned ? all.columns : all.rows;
   layout.classes = table.ids < 0 ? columns - table.scores : 1;
-  const gint64 column = table.turned ? layout.count : 1;
+  const gint64 column = turned ? layout.count : 1;
   auto field = [&] (gint first) {
     return first < 0 ? Field{} : Field{0, first * column, step, column};
   };
@@ -99,10 +100,10 @@ match_table (const Request &request, OutputLayout &layout)
   layout.certainty = field (table.certainty);
   layout.scores = field (table.scores);
   layout.ids = field (table.ids);
-  if (request.matrices.size () != 1 || layout.classes < 1)
+  if (request.matrices.size () != 1 || layout.classes > layout.count)
     return false;
   if (table.ids >= 0)
-    return columns == 6 && (!request.automatic || layout.count <= 1000);
+    return columns == 6 && (!request.is_exact || layout.count <= 1000);
   const bool is_x = table.method == Method::yolo_x;
   for (const Strides &strides : {Strides{8, 16, 32}, Strides{8, 16, 32, 64}})
     if (make_anchors (request, strides, table.cells, 0, true, layout)) {
@@ -110,7 +111,7 @@ match_table (const Request &request, OutputLayout &layout)
         layout.anchors.clear ();
       return true;
     }
-  return !is_x && !request.automatic;
+  return !is_x && !request.is_exact;
 }
 
 /* One dimension is longer than 1. */
@@ -179,7 +180,7 @@ match_pair (const Request &request, OutputLayout &layout)
   layout.boxes = {boxes, 0, all[gsize (boxes)].columns, 1};
   layout.scores = {1 - boxes, 0, layout.classes, 1};
   if (!has_anchors)
-    return !request.automatic || has_name (all[gsize (1 - boxes)], word);
+    return !request.is_exact || has_name (all[gsize (1 - boxes)], word);
   /* Strides and anchors a cell of MediaPipe's detectors */
   return layout.classes == 1
          && (make_anchors (request, {8, 16, 16, 16}, 2, 0.5, false, layout)
@@ -221,24 +222,25 @@ match_ssd (const Request &request, OutputLayout &layout)
   return scores >= 0;
 }
 
-/* In the order in which they are tried, with what is usual for each */
+/* The methods, with what is usual for each */
 const struct {
   Method method;
+  const char *name;
   bool (*match) (const Request &, OutputLayout &);
-  ScoreActivation activation;
-  BoxForm form;
-  bool relative;
+  BoxForm form = BoxForm::centre;
+  ScoreActivation activation = ScoreActivation::none;
+  bool relative = false;
 } methods[] = {
-    {Method::yolo_x, match_table, ScoreActivation::none, BoxForm::centre, false},
-    {Method::yolo_v5, match_table, ScoreActivation::none, BoxForm::centre, false},
-    {Method::yolo_v8, match_table, ScoreActivation::none, BoxForm::centre, false},
-    {Method::yolo_v10, match_table, ScoreActivation::none, BoxForm::corners, false},
-    {Method::anchors, match_pair, ScoreActivation::sigmoid, BoxForm::centre, false},
-    {Method::detr, match_pair, ScoreActivation::softmax, BoxForm::centre, true},
-    {Method::ssd, match_ssd, ScoreActivation::none, BoxForm::corners, true},
-    {Method::text, match_text, ScoreActivation::none, BoxForm::corners, false},
-    {Method::classification, match_classes, ScoreActivation::automatic, BoxForm::corners,
-        false},
+    {Method::yolo_x, "yolo-x", match_table},
+    {Method::yolo_v5, "yolo-v5", match_table},
+    {Method::yolo_v8, "yolo-v8", match_table},
+    {Method::yolo_v10, "yolo-v10", match_table, BoxForm::corners},
+    {Method::anchors, "anchors", match_pair, BoxForm::centre, ScoreActivation::sigmoid},
+    {Method::detr, "detr", match_pair, BoxForm::centre, ScoreActivation::softmax, true},
+    {Method::ssd, "ssd", match_ssd, BoxForm::corners, ScoreActivation::none, true},
+    {Method::text, "text", match_text, BoxForm::corners},
+    {Method::classification, "classification", match_classes, BoxForm::corners,
+        ScoreActivation::automatic},
 };
 
 /* The class that is the background: by DETR's softmax the last, by SSD the first */
@@ -276,38 +278,82 @@ check_types (const OutputsFormat &format, const OutputLayout &layout, GError **e
   }
   return true;
 }
-} // namespace
 
-bool
-find_layout (const OutputsFormat &format, const DetectionSettings &settings,
-    OutputLayout &layout, GError **error)
+/* All ways to read the outputs, by the shapes. Of the methods of rows, only YOLO v8 is common
+ * in both orders; the others are taken in the other one if `method` is set. */
+std::vector<OutputLayout>
+find_fits (const OutputsFormat &format, const DetectionSettings &settings, bool is_exact)
 {
   const bool automatic = settings.method == Method::automatic;
-  Request request = {format, automatic, {}};
-  std::string shapes;
-  for (const NetworkOutput &output : format.outputs) {
+  std::vector<OutputLayout> fits;
+  Request request = {format, is_exact, false, {}};
+  for (const NetworkOutput &output : format.outputs)
     request.matrices.push_back (matrix_of (output));
-    shapes += (shapes.empty () ? "" : ", ") + output.name + " " + text_of (output.shape);
-  }
-  for (const auto &method : methods) {
-    if (!automatic && method.method != settings.method)
-      continue;
-    layout = {};
-    layout.is = {method.method, method.activation, settings.background};
-    layout.form = method.form;
-    layout.relative = method.relative;
-    if (!method.match (request, layout) || layout.count < 1 || layout.classes < 1)
-      continue;
-    if (settings.activation != ScoreActivation::automatic)
-      layout.is.activation = settings.activation;
-    layout.is.background = background_of (layout);
+  for (const auto &method : methods)
+    for (const bool transposed : {false, true}) {
+      const bool is_common = !transposed || method.method == Method::yolo_v8;
+      if ((automatic ? !is_common : method.method != settings.method)
+          || (transposed && method.match != match_table))
+        continue;
+      OutputLayout layout;
+      layout.is = {method.method, settings.activation, settings.background};
+      if (settings.activation == ScoreActivation::automatic)
+        layout.is.activation = method.activation;
+      layout.form = method.form;
+      layout.relative = method.relative;
+      request.is_transposed = transposed;
+      if (!method.match (request, layout) || layout.count < 1 || layout.classes < 1)
+        continue;
+      layout.is.background = background_of (layout);
+      fits.push_back (layout);
+    }
+  return fits;
+}
+} // namespace
+
+std::string
+text_of (const OutputLayout &layout)
+{
+  const auto &method = *std::find_if (std::begin (methods), std::end (methods),
+      [&] (const auto &one) { return one.method == layout.is.method; });
+  return method.name
+         + (layout.classes < 2 ? ""
+                               : " of " + std::to_string (layout.classes) + " classes");
+}
+
+std::string
+shapes_of (const OutputsFormat &format)
+{
+  std::string shapes = "the network's outputs (";
+  for (const NetworkOutput &output : format.outputs)
+    shapes += output.name + " " + text_of (output.shape) + ", ";
+  return shapes + "for an input of " + std::to_string (format.width) + "×"
+         + std::to_string (format.height) + ")";
+}
+
+bool
+find_layout (const OutputsFormat &format, const DetectionSettings &settings, gsize labels,
+    OutputLayout &layout, GError **error)
+{
+  std::vector<OutputLayout> fits = find_fits (format, settings, true);
+  if (fits.empty () && settings.method != Method::automatic)
+    fits = find_fits (format, settings, false);
+  const auto differs = [&] (const OutputLayout &fit) {
+    return !fit.ids && fit.classes != gint64 (labels);
+  };
+  if (labels > 0 && !std::all_of (fits.begin (), fits.end (), differs))
+    fits.erase (std::remove_if (fits.begin (), fits.end (), differs), fits.end ());
+  if (fits.size () == 1) {
+    layout = fits[0];
     return check_types (format, layout, error);
   }
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      automatic ? "the network's outputs (%s, for an input of %d×%d) do not tell the "
-                  "method: set `method`"
-                : "the network's outputs (%s, for an input of %d×%d) do not fit `method`",
-      shapes.c_str (), format.width, format.height);
+  std::string found = fits.empty () ? "do not fit `method`" : "fit ";
+  for (const OutputLayout &fit : fits)
+    found += text_of (fit) + (&fit == &fits.back () ? "" : " and ");
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "%s %s: %s",
+      shapes_of (format).c_str (), found.c_str (),
+      fits.empty () ? "expected shapes that it documents"
+                    : "set `method`, or `label-file` with a label for each class");
   return false;
 }
 } // namespace inference

@@ -53,8 +53,12 @@ struct OutputLayout {
   std::vector<Anchor> anchors;
 };
 
-/* FALSE with an error that has the shapes if no method, or not the one that is set, takes
- * them. */
+/* "yolo-v8 of 80 classes"; the outputs with their shapes */
+std::string text_of (const OutputLayout &layout);
+std::string shapes_of (const OutputsFormat &format);
+
+/* Takes the only layout that fits the shapes, and of several the one with as many classes as
+ * there are labels. Returns FALSE with an error that has the shapes if there is none. */
 bool find_layout (const OutputsFormat &format, const DetectionSettings &settings,
-    OutputLayout &layout, GError **error);
+    gsize labels, OutputLayout &layout, GError **error);
 } // namespace inference

@@ -211,7 +211,9 @@ clamp_slice (gint64 length, gint64 &start, gint64 end, gint64 step)
 {
   const gint64 last = step > 0 ? length : length - 1, first = step > 0 ? 0 : -1;
   auto place = [&] (gint64 at) { return at < 0 ? at + length : at; };
-  start = std::clamp (start < -length ? first : place (start), first, last);
+  /* Unlike NumPy's, a start before the first element is that element. */
+  start = std::clamp (
+      start < -length ? first : place (start), std::min<gint64> (last, 0), last);
   end = std::clamp (end < -length ? first : place (end), first, last);
   const gint64 span = step > 0 ? end - start : start - end;
   const gint64 stride = step > 0 ? step : step == G_MININT64 ? G_MAXINT64 : -step;

@@ -112,7 +112,7 @@ RecurrentStep::create (
       + macro ("BLOCK", block) + macro ("VECTORS", gint64 (vectors))
       + macro ("GATES", gates) + macro ("DIRECTIONS", y.shape[1])
       + macro ("BACKWARD", gint64 (backward)) + macro ("PEEPHOLES", has_peepholes)
-      + macro ("COUPLED", what.input_forget)
+      + macro ("COUPLED", what.input_forget) + macro ("IS_ALONE", group == 1)
       + macro ("RESETS_PRODUCT", what.linear_before_reset) + " -DLIMIT="
       + number_text (
           what.clip > 0 ? what.clip : INFINITY, real == 8 ? "double" : "float");

@@ -550,13 +550,22 @@ TEST (test_inference_flushes_batches)
   fail_unless (gst_harness_try_pull (net) == nullptr);
 }
 
-/* A file of batches has all frames. */
-TEST (test_inference_batches_fill_a_file)
+/* A file of batches has all frames, for every rank of an output. */
+TEST_ROWS (test_inference_batches_fill_a_file, {1, 2, 3, 4})
 {
+  const char *shapes[] = {"(10,)", "(10, 1)", "(10, 1, 4)", "(10, 1, 4, 4)"};
+  const size_t counts[] = {1, 1, 4, 16};
   Folder folder;
   OnnxModel model;
-  model.input ("frame", {4, 1, 4, 4}).output ("copy", {4, 1, 4, 4});
-  model.node ("Identity", {"frame"}, {"copy"});
+  std::vector<int64_t> axes = {1, 2, 3}, shape = {4, 1, 4, 4};
+  model.input ("frame", shape);
+  axes.erase (axes.begin (), axes.begin () + row - 1);
+  shape.resize (size_t (row));
+  model.output ("copy", shape);
+  if (axes.empty ())
+    model.node ("Identity", {"frame"}, {"copy"});
+  else
+    model.node ("ReduceMean", {"frame"}, {"copy"}, {{"axes", axes}, {"keepdims", 0}});
   const std::string file = folder.write ("net.onnx", model.bytes ()),
                     array = folder.path + "/copies.npy";
   Pipeline pipeline (text (
@@ -570,8 +579,8 @@ TEST (test_inference_batches_fill_a_file)
   fail_unless (g_file_get_contents (array.c_str (), &contents, &size, nullptr));
   const std::string bytes (contents, size);
   g_free (contents);
-  const gsize values = 10 * 16 * sizeof (float);
-  fail_unless (bytes.find ("'shape': (10, 1, 4, 4)") != std::string::npos);
+  const gsize values = 10 * counts[row - 1] * sizeof (float);
+  fail_unless (bytes.find (text ("'shape': %s,", shapes[row - 1])) != std::string::npos);
   fail_unless (size > values && (size - values) % 64 == 0);
   for (gsize at = size - values; at < size; at += sizeof (float)) {
     float white;

@@ -234,8 +234,9 @@ append (std::vector<float> &to, const std::vector<double> &values)
 }
 
 /* Rows of box, objectness and classes; with `cells`, relative to them as in YOLOX */
+template <bool cells>
 std::vector<Tensor>
-yolo_rows (const std::vector<Proposal> &proposals, bool cells)
+yolo_rows (const std::vector<Proposal> &proposals)
 {
   Tensor tensor = {"output", {1, int64_t (proposals.size ()), 0}, {}};
   size_t n = 0;
@@ -250,9 +251,10 @@ yolo_rows (const std::vector<Proposal> &proposals, bool cells)
     append (tensor.values, proposal.scores);
     tensor.shape[2] = int64_t (5 + proposal.scores.size ());
   };
-  for (const int stride : {8, 16, 32})
+  /* A fourth stride adds one cell. */
+  for (const int stride : {8, 16, 32, 64})
     for (int y = 0; y < side / stride; y++)
-      for (int x = 0; x < side / stride; x++)
+      for (int x = 0; x < side / stride && n < proposals.size (); x++)
         add (x, y, stride);
   while (n < proposals.size ())
     add (0, 0, 1);
@@ -372,26 +374,49 @@ anchored_pair (const std::vector<Proposal> &proposals)
 
 struct Kind {
   const char *label;
-  int count, classes, size;
+  int count, classes;
   std::vector<Tensor> (*encode) (const std::vector<Proposal> &);
-  bool has_certainty;
-  int background; /* -1: none */
-  bool sums;      /* scores are shares of their sum */
+  const char *properties = "";
+  bool has_certainty = false;
+  bool has_ids = false; /* of the best class only */
+  int background = -1;  /* -1: none */
+  bool sums = false;    /* scores are shares of their sum */
+  int size = side;
 };
 
+/* Rows as columns */
+template <std::vector<Tensor> (*encode) (const std::vector<Proposal> &)>
+std::vector<Tensor>
+turned (const std::vector<Proposal> &proposals)
+{
+  const Tensor tensor = encode (proposals)[0];
+  const size_t rows = size_t (tensor.shape[1]), columns = size_t (tensor.shape[2]);
+  Tensor result = tensor;
+  std::swap (result.shape[1], result.shape[2]);
+  for (size_t n = 0; n < rows * columns; n++)
+    result.values[n % columns * rows + n / columns] = tensor.values[n];
+  return {result};
+}
+
+constexpr auto rows_of_v5 = yolo_rows<false>, rows_of_x = yolo_rows<true>;
 const Kind kinds[] = {
-    {"yolo-v5", 3 * 84, 3, side,
-        [] (const std::vector<Proposal> &all) { return yolo_rows (all, false); }, true,
-        -1, false},
-    {"yolo-v8", 84, 5, side, yolo_columns, false, -1, false},
-    {"yolo-v10", 60, 4, side, yolo_final, false, -1, false},
-    {"yolo-x", 84, 3, side,
-        [] (const std::vector<Proposal> &all) { return yolo_rows (all, true); }, true, -1,
-        false},
-    {"ssd", 70, 4, side, ssd_pair, false, 0, false},
-    {"ssd lists", 70, 4, side, ssd_lists, false, -1, false},
-    {"detr", 50, 4, side, detr_pair, false, 3, true},
-    {"anchors", 896, 1, 128, anchored_pair, false, -1, false},
+    {"yolo-v5", 252, 3, rows_of_v5, "", true},
+    {"yolo-v8", 84, 5, yolo_columns},
+    {"yolo-v10", 60, 4, yolo_final, "", false, true},
+    {"yolo-x", 84, 3, rows_of_x, "method=yolo-x", true},
+    {"yolo-v5 of 4 strides", 255, 3, rows_of_v5, "", true},
+    {"yolo-v8 of 4 strides", 85, 5, yolo_columns},
+    {"yolo-x of 4 strides", 85, 3, rows_of_x, "method=yolo-x", true},
+    {"yolo-v8 of one class as rows", 84, 1, turned<yolo_columns>},
+    {"yolo-v8 as rows", 84, 5, turned<yolo_columns>, "method=yolo-v8"},
+    {"yolo-v8 of any number as rows", 40, 5, turned<yolo_columns>, "method=yolo-v8"},
+    {"yolo-v5 as columns", 252, 3, turned<rows_of_v5>, "method=yolo-v5", true},
+    {"yolo-x as columns", 84, 3, turned<rows_of_x>, "method=yolo-x", true},
+    {"yolo-v10 as columns", 60, 4, turned<yolo_final>, "method=yolo-v10", false, true},
+    {"ssd", 70, 4, ssd_pair, "", false, false, 0},
+    {"ssd lists", 70, 4, ssd_lists, "", false, true},
+    {"detr", 50, 4, detr_pair, "", false, false, 3, true},
+    {"anchors", 896, 1, anchored_pair, "", false, false, -1, false, 128},
 };
 
 std::vector<Found>
@@ -404,9 +429,11 @@ expected_of (const Kind &kind, const std::vector<Proposal> &proposals,
     double sum = 0;
     for (const double score : scores)
       sum += score;
-    if (kind.background >= 0)
+    if (kind.background >= 0 && !kind.has_ids)
       scores[size_t (kind.background)] = -1;
     const size_t best = best_of (scores);
+    if (int (best) == kind.background)
+      continue;
     const double share = kind.sums ? scores[best] / sum : scores[best];
     const double score = kind.has_certainty ? share * proposal.certainty : share;
     if (score > limits.score
@@ -430,7 +457,8 @@ TEST_ROWS (test_decoder_finds_boxes, kinds)
   for (const auto &frame : frames) {
     const auto proposals = proposals_of (row.count, row.classes, row.size, seed++);
     Decoder decoder (constant_model (row.encode (proposals), row.size),
-        std::string ("fit=") + frame.fit, "iou-threshold=0.5", frame.width, frame.height);
+        std::string ("fit=") + frame.fit,
+        std::string ("iou-threshold=0.5 ") + row.properties, frame.width, frame.height);
     Limits limits;
     limits.overlap = 0.5;
     const auto expected =
@@ -438,6 +466,54 @@ TEST_ROWS (test_decoder_finds_boxes, kinds)
     fail_unless (expected.size () > 3);
     expect_found (regions_of (decoder.pass ()), expected);
   }
+}
+
+/* A class that is no object, also where it is the best one of a box */
+TEST_ROWS (test_decoder_leaves_out_background, kinds)
+{
+  Kind kind = row;
+  kind.background = kind.classes > 1 ? 1 : 0;
+  const auto proposals = proposals_of (kind.count, kind.classes, kind.size, 3);
+  Decoder decoder (constant_model (kind.encode (proposals), kind.size), "",
+      text ("background-class=%d %s", kind.background, kind.properties), 64, 64);
+  const auto expected = expected_of (kind, proposals, "stretch", {}, 64, 64);
+  fail_unless ((expected.size () > 3) == (kind.classes > 1));
+  expect_found (regions_of (decoder.pass ()), expected);
+}
+
+/* Rows of YOLOX and of YOLO v8 differ only in the number of classes. */
+TEST_ROWS (test_decoder_takes_as_many_classes_as_labels, {0, 3, 4, 5})
+{
+  const Kind kind = row == 3 ? Kind{"x", 84, 3, rows_of_x, "", true}
+                             : Kind{"v8", 84, 4, turned<yolo_columns>};
+  const auto proposals = proposals_of (84, kind.classes, side, 6);
+  Folder folder;
+  const std::string text = std::string ("0\n1\n2\n3\n4\n").substr (0, size_t (2 * row)),
+                    labels = row ? "label-file=" + folder.write ("labels.txt", text) : "";
+  Decoder decoder (constant_model (kind.encode (proposals)), "", labels, 64, 64);
+  if (row == 3 || row == 4) {
+    expect_found (regions_of (decoder.pass ()),
+        expected_of (kind, proposals, "stretch", {}, 64, 64));
+    return;
+  }
+  fail_unless (
+      decoder.harness.push (buffer_of (Bytes (64 * 64 * 4, 1))) == GST_FLOW_ERROR);
+  decoder.harness.messages ().expect_one_error ({"1x84x8", "64×64",
+      "fit yolo-x of 3 classes and yolo-v8 of 4 classes", "label-file"});
+}
+
+/* With logits, objectness is a logit, too. */
+TEST (test_decoder_converts_logits_of_objectness)
+{
+  const auto proposals = proposals_of (84, 3, side, 8);
+  auto logits = rows_of_x (proposals);
+  for (size_t n = 0; n < logits[0].values.size (); n++)
+    if (n % 8 >= 4)
+      logits[0].values[n] = float (logit (double (logits[0].values[n])));
+  Decoder decoder (
+      constant_model (logits), "", "method=yolo-x activation=sigmoid", 64, 64);
+  expect_found (regions_of (decoder.pass ()),
+      expected_of (kinds[3], proposals, "stretch", {}, 64, 64));
 }
 
 /* Thresholds change while playing. */
@@ -568,6 +644,9 @@ TEST_ROWS (test_decoder_classifies,
             "class-confidence-threshold=0 max-detections=1", {{"dog", 0.5}}},
         {"sigmoid", {0, 2, -2, 1}, "activation=sigmoid class-confidence-threshold=0.6",
             {{"dog", 0.880797}, {"3", 0.731059}}},
+        {"background", {0.2f, 0.5f, 0.3f, 0},
+            "class-confidence-threshold=0.1 background-class=1",
+            {{"2", 0.3}, {"cat", 0.2}}},
         {"none", {0.9f, 0.8f, 0.7f, 0}, "activation=none class-confidence-threshold=0.75",
             {{"cat", 0.9}, {"dog", 0.8}}},
         {"NaN", {0.9f, std::nanf (""), 0.7f, 0}, "class-confidence-threshold=0", {}},
@@ -687,19 +766,36 @@ struct Refused {
 TEST_ROWS (test_decoder_names_shapes_that_do_not_fit,
     (std::vector<Refused>{
         {"unknown rows", {{"rows", {1, 7, 9}, std::vector<float> (63)}}, "",
-            {"rows 1x7x9", "64×64", "set `method`"}},
+            {"rows 1x7x9", "64×64", "do not fit `method`"}},
         {"other method", {{"rows", {1, 7, 9}, std::vector<float> (63)}}, "method=yolo-x",
             {"rows 1x7x9", "do not fit `method`"}},
         {"two that may be two",
             {{"a", {1, 7, 4}, std::vector<float> (28)},
                 {"b", {1, 7, 3}, std::vector<float> (21)}},
-            "", {"a 1x7x4, b 1x7x3", "set `method`"}},
+            "", {"a 1x7x4, b 1x7x3", "do not fit `method`"}},
         {"a number", {{"one", {1, 1}, {1}}}, "", {"one 1x1"}},
+        {"more classes than boxes", {{"rows", {1, 84, 90}, std::vector<float> (84 * 90)}},
+            "", {"rows 1x84x90", "do not fit `method`"}},
+        {"v5 or v10", {{"rows", {1, 252, 6}, std::vector<float> (1512)}}, "",
+            {"rows 1x252x6", "fit yolo-v5 and yolo-v10: set `method`"}},
+        {"either order of rows", {{"rows", {1, 40, 41}, std::vector<float> (40 * 41)}},
+            "method=yolo-v8", {"rows 1x40x41", "of 36 classes and yolo-v8 of 37"}},
+        {"key points as scores", {{"pose", {1, 56, 84}, std::vector<float> (56 * 84, 7)}},
+            "", {"score 7,", "pose 1x56x84", "yolo-v8 of 52 classes"}},
+        {"objectness above 1", {{"rows", {1, 252, 7}, std::vector<float> (1764, 1.5f)}},
+            "", {"score 1.5,", "rows 1x252x7", "yolo-v5", "`activation`"}},
+        {"logits of classes", {{"classes", {1, 2}, {3, 4}}}, "activation=none",
+            {"score 4,", "classes 1x2"}},
+        {"logits of ssd",
+            {{"boxes", {1, 2, 4}, std::vector<float>{0, 0, 1, 1, 0, 0, 1, 1}},
+                {"scores", {1, 2, 2}, {5, 3, 5, 2}}},
+            "", {"score 3,", "scores 1x2x2", "ssd of 2 classes"}},
     }))
 {
   Decoder decoder (constant_model (row.outputs), "", row.properties, 64, 64);
   fail_unless (
-      decoder.harness.push (buffer_of (Bytes (64 * 64 * 4, 1))) == GST_FLOW_ERROR);
+      decoder.harness.push (buffer_of (Bytes (64 * 64 * 4, 1))) == GST_FLOW_ERROR, "%s",
+      row.label);
   decoder.harness.messages ().expect_one_error (row.parts);
 }
 
@@ -786,6 +882,27 @@ TEST (test_decoder_posts_objects)
     fail_unless_equals_string (
         gst_structure_get_string (object, "label"), found[n].label.c_str ());
   }
+}
+
+/* Frames, inputs and outputs of a few pixels or elements */
+TEST_ROWS (test_decoder_and_boxes_of_tiny_frames, {1, 2, 3})
+{
+  const size_t n = size_t (row);
+  Tensor box = {"box", {1, 5, row}, std::vector<float> (5 * n, 0.5f * float (row))};
+  std::fill_n (box.values.begin () + 2 * int (n), 2 * n, float (row));
+  std::fill_n (box.values.begin () + 4 * int (n), n, 0.9f);
+  const Found whole = {"0", 0.9, {0, 0, double (row), double (row)}};
+  Decoder boxes (
+      constant_model ({box}, row), "", "method=yolo-v8 ! opencldrawboxes", row, row);
+  expect_found (regions_of (boxes.pass ()), {whole});
+  box = {"classes", {1, row + 1}, std::vector<float> (n + 1, 0)};
+  box.values[0] = 1;
+  Decoder classes (
+      constant_model ({box}, row), "", "activation=none ! opencldrawboxes", row, row);
+  expect_found (regions_of (classes.pass (), "classification"), {{"0", 1, whole.box}});
+  box = {"map", {1, 1, row + 1, row + 1}, std::vector<float> ((n + 1) * (n + 1), 1)};
+  Decoder text (constant_model ({box}, row), "", "", row, row);
+  fail_unless_equals_int (regions_of (text.pass ()).size (), row > 1 ? 1 : 0);
 }
 
 /* --- drawing --- */

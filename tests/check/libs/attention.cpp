@@ -23,6 +23,9 @@ static const AttentionCase attention_cases[] = {
     {130, 40, 1, 128, 112, false, false},
     {49, 49, 4, 32, 32, false, true},
     {5, 3, 1, 1, 7, false, false},
+    {1, 1, 1, 1, 1, true, false},
+    {2, 2, 2, 2, 2, false, false},
+    {3, 3, 3, 3, 3, true, true},
 };
 
 /* Q, K and V are rows of all heads, as transformers have them. */

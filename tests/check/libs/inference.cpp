@@ -518,6 +518,28 @@ TEST (test_inference_parameters_do_not_depend_on_the_locale)
   setlocale (LC_ALL, "C");
 }
 
+/* PoCL's compiler failed at it. */
+TEST (test_inference_gru_of_one_unit)
+{
+  const std::vector<float> x = noise (4, 1), w = noise (3, 2), r = noise (3, 3);
+  OnnxModel model;
+  model.input ("x", {4, 1, 1}).output ("y", {1, 1, 1});
+  model.constant ("w", {1, 3, 1}, w).constant ("r", {1, 3, 1}, r);
+  const std::vector<std::string> activations = {"HardSigmoid", "Tanh"};
+  model.node ("GRU", {"x", "w", "r"}, {"", "y"},
+      {{"hidden_size", 1}, {"activations", activations}});
+  double state = 0;
+  for (const float level : x) {
+    auto sum = [&] (gsize gate, double of) {
+      return double (w[gate]) * double (level) + double (r[gate]) * of;
+    };
+    const double update = std::clamp (0.2 * sum (0, state) + 0.5, 0.0, 1.0),
+                 reset = std::clamp (0.2 * sum (1, state) + 0.5, 0.0, 1.0);
+    state = (1 - update) * std::tanh (sum (2, reset * state)) + update * state;
+  }
+  expect_near (run (model, {x}), {state}, 1e-5);
+}
+
 /* The bytes of a file are in memory once, and arrays of the model are parts of them. */
 TEST (test_inference_reads_weights_once)
 {
@@ -1507,6 +1529,38 @@ TEST (test_inference_multiplies_integer_matrices_exactly)
     model.node ("Transpose", {"columns"}, {"view"});
     model.node ("MatMulInteger", {"q", right, "zero", "two"}, {"y"});
     expect_whole (model, floats_of (a), expected);
+  }
+}
+
+/* Every element of the input is the same, and a range without a width has the step 1. */
+TEST_ROWS (test_inference_quantizes_constants, {0.0, 2.0, -3.0, 1e-30})
+{
+  const double low = std::min (row, 0.0), high = std::max (row, 0.0),
+               step = high > low ? (high - low) / 255 : 1,
+               zero = std::nearbyint (-low / step),
+               level = std::clamp (std::nearbyint (row / step) + zero, 0.0, 255.0);
+  const std::vector<float> x (6, float (row));
+  for (const auto &[name, expected] : {std::pair ("s", step), std::pair ("z", zero),
+           std::pair ("q", level), std::pair ("d", (level - zero) * step),
+           std::pair ("f", std::max (std::nearbyint (row / 0.5) + 3, 0.0)),
+           std::pair ("c", (level - zero) * 2), std::pair ("m", (level - zero) * 6),
+           std::pair ("n", 0.0)}) {
+    OnnxModel model;
+    model.input ("x", {1, 1, 2, 3}).output ("y", {}).constant ("half", {}, {0.5f});
+    model.constant ("three", {}, onnx_uint8, bytes_of<guint8> ({3}));
+    model.constant ("w", {1, 1, 1, 1}, onnx_uint8, bytes_of<guint8> ({5}));
+    model.constant ("b", {3, 2}, onnx_uint8, bytes_of<guint8> (std::vector<int> (6, 5)));
+    model.constant ("n3", {3, 2}, onnx_uint8, bytes_of<guint8> (std::vector<int> (6, 3)));
+    model.node ("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"});
+    model.node ("DequantizeLinear", {"q", "s", "z"}, {"d"});
+    model.node ("QuantizeLinear", {"x", "half", "three"}, {"f"});
+    model.node ("ConvInteger", {"q", "w", "z", "three"}, {"c"});
+    model.node ("MatMulInteger", {"q", "b", "z", "three"}, {"m"});
+    model.node ("MatMulInteger", {"q", "n3", "z", "three"}, {"n"});
+    model.node ("Cast", {name}, {"y"}, {{"to", onnx_float}});
+    for (const float got : run (model, {x}))
+      fail_unless (std::fabs (double (got) - expected) <= 1e-6 * std::fabs (expected),
+          "%s is %g, expected %g", name, double (got), expected);
   }
 }
 
