@@ -150,16 +150,17 @@ struct Convolution {
 template <typename Number> class FiltersOf {
 public:
   FiltersOf () = default;
-  /* Weights in the order [filter][channel of the group][line][column] */
-  FiltersOf (const Convolution &convolution, std::vector<Number> a_weights,
+  /* Weights in the order [filter][channel of the group][line][column], or [channel][filter]
+   * if `is_turned`. They may be unaligned, and must outlive this. */
+  FiltersOf (const Convolution &convolution, const void *weights, bool is_turned,
       std::vector<Number> a_biases)
       : lines (convolution.tap_lines), columns (convolution.tap_columns),
-        weights (std::move (a_weights)), biases (std::move (a_biases))
+        numbers (static_cast<const guint8 *> (weights)), biases (std::move (a_biases))
   {
     steps.column = 1;
     steps.line = columns;
-    steps.channel = lines * columns;
-    steps.filter = convolution.channels_of_group () * steps.channel;
+    steps.channel = is_turned ? convolution.output.channels : lines * columns;
+    steps.filter = is_turned ? 1 : convolution.channels_of_group () * steps.channel;
   }
 
   /* Reads the files, or the texts, of `convolution`. */
@@ -168,9 +169,11 @@ public:
     steps = convolution.kernel_steps;
     lines = convolution.tap_lines;
     columns = convolution.tap_columns;
-    return read_taps ("kernel", convolution.kernel, weights, error)
-           && (convolution.bias.text.empty ()
-               || read_taps ("bias", convolution.bias, biases, error));
+    if (!read_taps ("kernel", convolution.kernel, taps, error))
+      return false;
+    numbers = reinterpret_cast<const guint8 *> (taps.data ());
+    return (convolution.bias.text.empty ()
+            || read_taps ("bias", convolution.bias, biases, error));
   }
 
   /* Returns the weight for the input number at (line, column) of the filter's window. */
@@ -180,8 +183,11 @@ public:
       line = lines - 1 - line;
       column = columns - 1 - column;
     }
-    return weights[filter * steps.filter + channel * steps.channel + line * steps.line
-                   + column * steps.column];
+    Number number;
+    const gsize n = filter * steps.filter + channel * steps.channel + line * steps.line
+                    + column * steps.column;
+    memcpy (&number, numbers + n * sizeof number, sizeof number);
+    return number;
   }
   Number bias (gsize filter) const
   {
@@ -214,7 +220,8 @@ public:
 private:
   KernelSteps steps;
   gsize lines = 1, columns = 1;
-  std::vector<Number> weights, biases;
+  const guint8 *numbers = nullptr;
+  std::vector<Number> taps, biases; /* `numbers` points to `taps` if they are read here */
 };
 
 using Filters = FiltersOf<float>;

@@ -264,17 +264,6 @@ Multiplication::set_fours (std::vector<cl_int> steps, GError **error)
   return fours () != nullptr;
 }
 
-bool
-Multiplication::upload_weights (const std::vector<cl_float> &panels,
-    const std::vector<cl_float> &biases, GError **error)
-{
-  weights = opencl::share_table (context, panels, error);
-  if (!weights ())
-    return false;
-  bias = opencl::share_table (context, biases, error);
-  return bias () != nullptr;
-}
-
 /* Groups of rows of a work-item on a CPU: enough that the start of a work-group costs little,
  * and that a panel is read from memory once; few enough that all threads have work. */
 gsize

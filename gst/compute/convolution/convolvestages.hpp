@@ -119,18 +119,25 @@ public:
   template <typename Of, typename BiasOf>
   bool set_weights (Of of, BiasOf bias_of, GError **error)
   {
-    std::vector<cl_float> panels (batch * n_panels () * padded_depth () * panel, 0.0f);
-    std::vector<cl_float> biases (batch * n_panels () * panel, 0.0f);
-    for (gsize n = 0; n < batch; n++) {
-      for (gsize c = 0; c < width; c++) {
-        const gsize of_panel = n * n_panels () + c / panel;
-        biases[of_panel * panel + c % panel] = cl_float (bias_of (n, c));
-        for (gsize k = 0; k < depth; k++)
-          panels[(of_panel * padded_depth () + k) * panel + c % panel] =
-              cl_float (of (n, k, c));
-      }
-    }
-    return upload_weights (panels, biases, error);
+    const gsize filled = n_panels () * panel;
+    std::vector<cl_float> biases (batch * filled, 0.0f);
+    for (gsize n = 0; n < batch; n++)
+      for (gsize c = 0; c < width; c++)
+        biases[n * filled + c] = cl_float (bias_of (n, c));
+    auto fill = [&] (void *panels) {
+      cl_float *to = static_cast<cl_float *> (panels);
+      for (gsize n = 0; n < batch; n++)
+        for (gsize first = 0; first < filled; first += panel)
+          for (gsize k = 0; k < padded_depth (); k++)
+            for (gsize c = first; c < first + panel; c++)
+              *to++ = k < depth && c < width ? cl_float (of (n, k, c)) : 0.0f;
+    };
+    weights = opencl::share_filled_table (
+        context, batch * filled * padded_depth () * sizeof (cl_float), fill, error);
+    if (!weights ())
+      return false;
+    bias = opencl::share_table (context, biases, error);
+    return bias () != nullptr;
   }
 
   /* Offsets and steps are in elements. Ignores `a_steps.channel`. */
@@ -144,8 +151,6 @@ private:
   bool create_few (GError **error);
   bool create_parts (gsize rows, GError **error);
   gsize run_of (gsize rows) const;
-  bool upload_weights (const std::vector<cl_float> &panels,
-      const std::vector<cl_float> &biases, GError **error);
 
   GstOpenCLContext *context;
   gsize batch, depth, width;

@@ -51,6 +51,7 @@ struct ConvolutionOp {
    * `most_outer` dimensions come before the last. */
   bool of_rows = false;
   Array weights;           /* (filters, channels of a group, height, width) */
+  bool is_turned = false;  /* in memory, weights of rows are (channels, filters) */
   std::vector<float> bias; /* empty, or a number for each filter */
   gint64 groups = 1;
   gint64 stride[2] = {1, 1}, dilation[2] = {1, 1};

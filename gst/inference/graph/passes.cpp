@@ -55,10 +55,13 @@ void
 scale_filters (ConvolutionOp &convolution, const std::vector<float> &factors)
 {
   const gsize filters = factors.size ();
-  const gsize taps = convolution.weights.count () / std::max (filters, gsize (1));
+  const gsize taps = convolution.is_turned
+                         ? 1
+                         : convolution.weights.count () / std::max (filters, gsize (1));
   Array scaled (ElementType::f32, convolution.weights.shape);
   for (gsize n = 0; n < convolution.weights.count (); n++)
-    scaled.set_number (n, convolution.weights.number (n) * double (factors[n / taps]));
+    scaled.set_number (
+        n, convolution.weights.number (n) * double (factors[n / taps % filters]));
   convolution.weights = scaled;
   for (gsize f = 0; f < convolution.bias.size (); f++)
     convolution.bias[f] *= factors[f];

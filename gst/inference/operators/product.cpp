@@ -12,15 +12,18 @@ is_float32_or_16 (ElementType type)
   return type == ElementType::f32 || type == ElementType::f16;
 }
 
-/* A product with a constant matrix (filters, depth) is a convolution of the rows. */
+/* A product with a constant matrix (depth, filters), or (filters, depth) with `by_filter`, is
+ * a convolution of the rows. The matrix is not copied. */
 ValueId
-multiply_rows (
-    Lowering &l, ValueId a, const Array &columns, std::vector<float> bias, GError **error)
+multiply_rows (Lowering &l, ValueId a, const Array &columns, bool by_filter,
+    std::vector<float> bias, GError **error)
 {
   const Shape from = l.shape (a);
-  const gint64 filters = columns.shape[0], depth = columns.shape[1];
+  const gint64 filters = columns.shape[by_filter ? 0 : 1],
+               depth = columns.shape[by_filter ? 1 : 0];
   ConvolutionOp what;
   what.of_rows = true;
+  what.is_turned = !by_filter;
   what.weights = columns.reshaped ({filters, depth, 1, 1});
   what.bias = std::move (bias);
   Shape to = from, flat = from;
@@ -51,7 +54,7 @@ product (Lowering &l, ValueId a, ValueId b, GError **error)
       && columns > 0) {
     if (!l.reserve (constant->type, constant->shape, error))
       return no_value;
-    return multiply_rows (l, a, transposed (*constant, {1, 0}), {}, error);
+    return multiply_rows (l, a, *constant, false, {}, error);
   }
   Shape batch;
   if (!broadcast ({Shape (from.begin (), from.end () - 2),
@@ -104,12 +107,11 @@ gemm (Lowering &l, GError **error)
     return l.fail (error, "expected two matrices");
   const ElementType type = l.value (l.input (0)).type;
   const double alpha = l.node ().number ("alpha", 1), beta = l.node ().number ("beta", 1);
+  const bool by_filter = l.node ().integer ("transB", 0);
   ValueId a = l.input (0), b = l.input (1);
   if (l.node ().integer ("transA", 0))
     a = l.transpose (a, {1, 0}, error);
-  if (a != no_value && l.node ().integer ("transB", 0))
-    b = l.transpose (b, {1, 0}, error);
-  if (a == no_value || b == no_value)
+  if (a == no_value)
     return false;
   if (alpha != 1) {
     /* On the side that is a constant, if there is one */
@@ -124,18 +126,20 @@ gemm (Lowering &l, GError **error)
   if (l.has (2) && c == no_value)
     return false;
 
-  const gint64 columns = l.shape (b)[1];
+  const gint64 columns = l.shape (b)[by_filter ? 0 : 1];
   const Array *weights = l.constant (b), *bias = c == no_value ? nullptr : l.constant (c);
   ValueId result;
   if (weights && bias && is_float32_or_16 (type) && !bias->shape.empty ()
       && count_of (bias->shape) == columns && bias->shape.back () == columns) {
-    if (l.shape (a)[1] != weights->shape[0])
+    if (l.shape (a)[1] != weights->shape[by_filter ? 1 : 0])
       return l.fail (error, "the inner dimensions differ");
     if (!l.reserve (weights->type, weights->shape, error))
       return false;
-    result = multiply_rows (l, a, transposed (*weights, {1, 0}), bias->floats (), error);
+    result = multiply_rows (l, a, *weights, by_filter, bias->floats (), error);
   } else {
-    result = product (l, a, b, error);
+    if (by_filter)
+      b = l.transpose (b, {1, 0}, error);
+    result = b == no_value ? no_value : product (l, a, b, error);
     if (result != no_value && c != no_value)
       result = l.elementwise ("Add", {result, c}, error);
   }

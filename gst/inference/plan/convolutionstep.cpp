@@ -133,7 +133,13 @@ ConvolutionStep::create (
       residual = output;
     }
   }
-  const compute::Filters filters (convolution, what.weights.floats (), what.bias);
+  std::vector<float> converted;
+  if (what.weights.type != ElementType::f32)
+    converted = what.weights.floats ();
+  const compute::Filters filters (convolution,
+      converted.empty () ? static_cast<const void *> (what.weights.bytes ())
+                         : converted.data (),
+      what.is_turned, what.bias);
   convolver = compute::Convolver::create (
       {request.context, request.workspace}, convolution, filters, error);
   return convolver != nullptr;

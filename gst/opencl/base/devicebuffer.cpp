@@ -96,7 +96,44 @@ make_filled_buffer (GstOpenCLContext *context, const void *values, gsize size,
 cl::Buffer
 share_table (GstOpenCLContext *context, const void *values, gsize size, GError **error)
 {
-  return cl::Buffer (gst_opencl_context_get_table (context, values, size, error));
+  auto make = [&] { return make_table (context, values, size, error); };
+  return cl::Buffer (gst_opencl_context_get_table (context, values, size, make, error));
+}
+
+cl::Buffer
+share_filled_table (GstOpenCLContext *context, gsize size,
+    const std::function<void (void *)> &fill, GError **error)
+{
+  if (!is_cpu (context)) { /* may be slow to read what is mapped */
+    std::vector<guint8> values (size);
+    fill (values.data ());
+    return share_table (context, values, error);
+  }
+  cl_command_queue queue = gst_opencl_context_get_pinning_queue (context);
+  cl::Buffer buffer = make_buffer (context, CL_MEM_READ_ONLY, size, error), shared;
+  cl_int code = CL_SUCCESS;
+  void *values = buffer () ? clEnqueueMapBuffer (queue, buffer (), CL_TRUE,
+                     CL_MAP_WRITE_INVALIDATE_REGION, 0, size, 0, nullptr, nullptr, &code)
+                           : nullptr;
+  if (!buffer () || !check_bytes (code, "clEnqueueMapBuffer", context, size, error))
+    return shared;
+  auto unmap = [&] {
+    code = clEnqueueUnmapMemObject (
+        queue, buffer (), std::exchange (values, nullptr), 0, nullptr, nullptr);
+    if (!gst_opencl_check (code, "clEnqueueUnmapMemObject", error)
+        || !gst_opencl_check (clFinish (queue), "clFinish", error))
+      return cl::Buffer ();
+    gst_opencl_count_upload (size);
+    return std::move (buffer);
+  };
+  fill (values);
+  shared =
+      cl::Buffer (gst_opencl_context_get_table (context, values, size, unmap, error));
+  if (values) /* another table has them */
+    gst_opencl_check (
+        clEnqueueUnmapMemObject (queue, buffer (), values, 0, nullptr, nullptr),
+        "clEnqueueUnmapMemObject", nullptr);
+  return shared;
 }
 
 std::unique_ptr<PinnedBlock>

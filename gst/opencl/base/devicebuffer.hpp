@@ -8,6 +8,7 @@
 
 #include "opencl-hpp.hpp"
 
+#include <functional>
 #include <memory>
 
 #include <vector>
@@ -83,6 +84,11 @@ make_table (GstOpenCLContext *context, const std::vector<Value> &values,
  * weights of a network that two elements run. Nothing may write into it. */
 cl::Buffer share_table (
     GstOpenCLContext *context, const void *values, gsize size, GError **error);
+
+/* The same, of `size` bytes that `fill` writes. On a CPU it writes them to the buffer, so that
+ * there is no other copy of large weights. */
+cl::Buffer share_filled_table (GstOpenCLContext *context, gsize size,
+    const std::function<void (void *)> &fill, GError **error);
 
 template <typename Value>
 cl::Buffer

@@ -6,6 +6,9 @@
  */
 #pragma once
 
+#include "opencl-hpp.hpp"
+
+#include <functional>
 #include <gst/opencl/gstopenclcontext.h>
 
 G_BEGIN_DECLS
@@ -35,8 +38,9 @@ GST_OPENCL_API cl_command_queue gst_opencl_context_get_thread_queue (
 GST_OPENCL_API cl_command_queue gst_opencl_context_get_pinning_queue (
     GstOpenCLContext *context);
 
-/* Returns a read-only buffer with these values. Calls with the same values share it.
- * (transfer full) (nullable) */
-GST_OPENCL_API cl_mem gst_opencl_context_get_table (
-    GstOpenCLContext *context, const void *values, gsize size, GError **error);
+/* Returns a read-only buffer with these values. Calls with the same values share the one that
+ * `make` returned for the first. (transfer full) (nullable) */
+GST_OPENCL_API cl_mem gst_opencl_context_get_table (GstOpenCLContext *context,
+    const void *values, gsize size, const std::function<cl::Buffer ()> &make,
+    GError **error);
 G_END_DECLS

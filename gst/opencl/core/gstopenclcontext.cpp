@@ -635,10 +635,9 @@ gst_opencl_context_release_after (
 /* --- tables --- */
 
 cl_mem
-gst_opencl_context_get_table (
-    GstOpenCLContext *self, const void *values, gsize size, GError **error)
+gst_opencl_context_get_table (GstOpenCLContext *self, const void *values, gsize size,
+    const std::function<cl::Buffer ()> &make, GError **error)
 {
-  auto make = [&] { return opencl::make_table (self, values, size, error); };
   cl::Buffer table = self->state->tables.get (values, size, make, error);
   return std::exchange (table (), nullptr);
 }
