@@ -39,7 +39,7 @@ error=$("$devices" "no such device" 2>&1 >/dev/null) && fail "an unknown device 
 [[ $error == *"device=no such device"* ]] || fail "an unknown device is not named: $error"
 status=0
 error=$("$devices" --no-such-option 2>&1 >/dev/null) || status=$?
-[[ $status -eq 2 && $error == *"[--check | --report]"* ]] || fail "an unknown option ends with $status: $error"
+[[ $status -eq 2 && $error == *"[--check | --forget | --report]"* ]] || fail "an unknown option ends with $status: $error"
 # PoCL has no device without a folder that it can write.
 if ! error=$(env -u XDG_CACHE_HOME -u POCL_CACHE_DIR HOME=/dev/null/home \
   OCL_ICD_VENDORS=pocl.icd "$devices" 2>&1); then
