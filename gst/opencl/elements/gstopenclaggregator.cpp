@@ -40,7 +40,7 @@ struct Flushed {
 typedef struct {
   std::list<Flushed> *flushed; /* with the aggregator's object lock */
   guint n_invalid;             /* frames in a row */
-  GstBuffer *invalid;          /* (nullable), not owned: the last one */
+  GstBuffer *invalid;          /* (nullable): the last one */
 } GstOpenCLAggregatorPadPrivate;
 
 G_DEFINE_TYPE_WITH_PRIVATE (
@@ -71,7 +71,7 @@ gst_opencl_aggregator_pad_prepare_frame (GstVideoAggregatorPad *pad,
                                &pad->info, 0, &priv->n_invalid)
                                == GST_FLOW_OK;
 
-  priv->invalid = is_valid ? nullptr : buffer;
+  gst_buffer_replace (&priv->invalid, is_valid ? nullptr : buffer);
   if (is_valid)
     prepared->buffer = gst_buffer_ref (buffer);
   return TRUE;
@@ -127,6 +127,7 @@ gst_opencl_aggregator_pad_finalize (GObject *object)
   for (const Flushed &flushed : flushed_of (object))
     gst_buffer_unref (flushed.buffer);
   delete &flushed_of (object);
+  gst_clear_buffer (&private_of_pad (object)->invalid);
   G_OBJECT_CLASS (gst_opencl_aggregator_pad_parent_class)->finalize (object);
 }
 
