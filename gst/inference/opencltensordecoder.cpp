@@ -33,11 +33,11 @@
  * An object is the box of a candidate whose score is above `class-confidence-threshold`,
  * and for `yolo-v5` and `yolo-x`, whose objectness is above `box-confidence-threshold`. The
  * score is that of the best class, times the objectness. A score above 1 is an error: such
- * outputs are logits, for which `activation` is set, or those of another network. Of boxes of one class that overlap
- * by more than `iou-threshold`, the one with the highest score stays. For `text` the two
- * thresholds are those of a pixel (class) and of the mean of a connected region (box).
- * Scores that are NaN never pass. Boxes are pixels of the frame, whatever `fit` of
- * openclinference was, and end at its edges.
+ * outputs are logits, for which `activation` is set, or those of another network. Of boxes
+ * of one class that overlap by more than `iou-threshold`, the one with the highest score
+ * stays. For `text` the two thresholds are those of a pixel (class) and of the mean of a
+ * connected region (box). Scores that are NaN never pass. Boxes are pixels of the frame,
+ * whatever `fit` of openclinference was, and end at its edges.
  *
  * ## Results
  *
