@@ -255,13 +255,14 @@ together (guint n, Work work)
     thread.join ();
 }
 
-/* Returns true if `condition` becomes true within ten seconds, or longer on a slow
+/* Returns true if `condition` becomes true within a minute, or longer on a slow
  * machine. */
 template <typename Condition>
 bool
 soon (Condition condition)
 {
-  const gint64 timeout = gint64 (10 * G_TIME_SPAN_SECOND * slowness ());
+  /* A kernel may have to be compiled first. */
+  const gint64 timeout = gint64 (60 * G_TIME_SPAN_SECOND * slowness ());
   for (const gint64 start = g_get_monotonic_time ();
        g_get_monotonic_time () < start + timeout;) {
     if (condition ())
