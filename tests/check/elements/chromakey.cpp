@@ -227,6 +227,10 @@ TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
   rule.key = mean_of (picture, 290, 50, 10, 20);
   assert_same (element.run (picture), keyed (picture, rule), "clipped");
 
+  element.set ("chromakey", "auto-key-y", 190, "auto-key-height", 1000);
+  rule.key = mean_of (picture, 290, 190, 10, 10);
+  assert_same (element.run (picture), keyed (picture, rule), "clipped below");
+
   element.set ("chromakey", "auto-key", 0);
   rule.key = {0, 255, 0, 255};
   assert_same (element.run (picture), keyed (picture, rule), "key-color again");
