@@ -154,8 +154,11 @@ TEST (test_frames_of_every_kind_become_one_array)
     Folder folder;
     const std::string file = folder.file ("out.npy");
     Writer writer (kind.caps, file);
-    for (guint n = 0; n < 3; n++)
+    for (guint n = 0; n < 3; n++) {
+      for (guint dropped = 0; dropped < 9; dropped++) /* the tenth in a row is an error */
+        writer.push (kind.size - 1, 9);
       writer.push (kind.size, n);
+    }
     writer.end ();
     const Saved saved = read_npy (file);
     assert_header (saved, kind.descr, kind.shape);
