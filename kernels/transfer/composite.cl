@@ -1165,8 +1165,9 @@ find_opaque_words (
     if (!is_at (row, n, x))
       continue;
     const Layer layer = in_order (layers[row->here[n]]);
+    const bool has_other_curve = LINEAR && any (layer.curve != curve);
     if ((WRAP && row->here[n] == 0) || is_scaled (layer.place) || layer.alpha != 1.0f
-        || (LINEAR && any (layer.curve != curve)))
+        || has_other_curve)
       return false;
     *words = words_of_layer (layer, x, y);
     if (are_opaque (layer, *words)) {

@@ -255,7 +255,7 @@ convert_edge (const VideoFrame *in, const Canvas *out, const Colors *colors, int
   const int end = min (x + COLUMNS, out->size.x), reach = CHROMA_REACH;
   const int last = (out->size.x - COLUMNS - reach) & ~1, inside = max (min (x, last), reach);
   int at = x;
-  if (inside <= last && CHROMA_OUT_H != CHROMA_COSITED) {
+  if (CHROMA_OUT_H != CHROMA_COSITED && inside <= last) {
     for (; at < inside; at += OUT_BLOCK_W)
       convert_block (in, out, colors, at, block);
     convert_wide_block (in, out, colors, inside, block, &before);
