@@ -84,6 +84,13 @@ TEST (test_child_process_of_a_stopped_process_is_in_time)
 }
 
 /* The thread or process that holds the lock may be stopped. */
+/* The first one is the memory in bytes: this machine has some, and more than 2 GB count as 2 GB. */
+TEST (test_resources_of_a_process_are_in_bytes)
+{
+  const gdouble memory = opencl::resources_of_process ().at (0);
+  fail_unless (memory > 1e8 && memory <= 2e9, "%g", memory);
+}
+
 TEST (test_lock_of_a_file_is_waited_for_up_to_its_limit)
 {
   const Folder folder;

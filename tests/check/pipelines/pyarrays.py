@@ -163,6 +163,10 @@ def check_filters():
     padded = np.pad(x, ((1, 1), (2, 2)))
     wanted = sum(taps[2 - r, 4 - c] * padded[r:r + 20, c:c + 30] for r in range(3) for c in range(5))
     close(gstopencl.convolve(x, taps), wanted, 1e-5)
+    for shape in (1, 2), (2, 1):  # the same numbers
+        close(gstopencl.convolve(np.eye(4, dtype="f4"), np.ones(shape)),
+              sum(np.pad(np.eye(4), ((0, row), (0, column)))[row:, column:]
+                  for row in range(shape[0]) for column in range(shape[1])))
     layer, picture = floats(4, 3, 1, 1), floats(6, 7, 3)
     close(gstopencl.convolve(picture, layer, bias=[1, 2, 3, 4]),
           picture @ layer[:, :, 0, 0].T + [1, 2, 3, 4], 1e-5)
