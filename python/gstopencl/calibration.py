@@ -7,7 +7,7 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
-from .frames import structure_of  # noqa: E402
+from .structures import structure_of  # noqa: E402
 
 # Properties of octwindowinterp, any of which calibrates
 PROPERTIES = ("wavelengths", "wavelength-min", "resample-map", "chirp", "resample-polynomial",

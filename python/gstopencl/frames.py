@@ -17,6 +17,7 @@ gi.require_version("GstVideo", "1.0")
 from gi.repository import Gst, GstVideo  # noqa: E402
 
 from .memory import bytes_of  # noqa: E402
+from .structures import structure_of  # noqa: E402
 
 FRAMERATE = 25  # as npyparse: elements that group frames need timestamps
 SPECTRA = {"u1": "U8", "i1": "S8", "u2": "U16LE", "i2": "S16LE", "u4": "U32LE", "i4": "S32LE",
@@ -141,13 +142,6 @@ def video_view(data, sample, structure):
 
 
 VIEWS = {"application/x-oct": oct_view, "other/tensors": tensors_view, "video/x-raw": video_view}
-
-
-def structure_of(owner, *index):
-    """Returns a copy of the structure of caps, at this index, or of an event. gst-python 1.26 gives
-    the structure itself in a `with` statement only."""
-    found = owner.get_structure(*index)
-    return (found.__enter__() if hasattr(found, "__enter__") else found).copy()
 
 
 def view_of(sample):

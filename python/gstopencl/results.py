@@ -13,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from gi.repository import Gst
 
-from .frames import structure_of, view_of
+from .frames import view_of
 from .recordings import library
+from .structures import structure_of
 from .system import take_room, write_file_to_disk
 
 POLL, QUEUED = 10 * Gst.MSECOND, 64 << 20  # bytes that octfilesink has not written yet

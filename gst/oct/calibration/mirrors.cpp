@@ -607,7 +607,7 @@ depth_of (const Values &spectrum, const MirrorCalibration &calibration, double s
     const double phase =
         calibration.dispersion.empty () ? 0 : sign * calibration.dispersion[m];
     line.push_back (
-        std::polar (window[m] * value_between (spectrum, calibration.map[m]), -phase));
+        window[m] * value_between (spectrum, calibration.map[m]) * std::polar (1.0, -phase));
   }
   const Line bins = transform (line, -1);
   const gsize peak = std::max<gsize> (peak_of (bins, least_depth), 1);

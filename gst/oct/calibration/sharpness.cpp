@@ -242,7 +242,7 @@ weights_of (gsize samples, const Radians &dispersion, Window window)
   for (gsize m = 0; m < samples; m++) {
     const double u = position (m, samples);
     weights.push_back (
-        std::polar (window (u), -(dispersion.square + dispersion.cube * u) * u * u));
+        window (u) * std::polar (1.0, -(dispersion.square + dispersion.cube * u) * u * u));
   }
   return weights;
 }

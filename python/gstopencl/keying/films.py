@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import typing
 
+from ..structures import structure_of
 from ..view.arguments import fault_of
 from .fullrange import full_range_of
 from .gst import Gio, GLib, Gst, GstPbutils
@@ -57,7 +58,7 @@ def film_of(place):
         raise ValueError(f"{name} is no film or picture: it has no video")
     no_sound = any("decoder-audio/" in missing
                    for missing in info.get_missing_elements_installer_details())
-    colours = pictures[0].get_caps().get_structure(0).get_string("colorimetry")
+    colours = structure_of(pictures[0].get_caps(), 0).get_string("colorimetry")
     return Film(file.get_uri(), pictures[0].is_image(),
                 bool(info.get_audio_streams()) and not no_sound,
                 shown_size(info, pictures[0]),

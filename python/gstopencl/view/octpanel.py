@@ -4,7 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import numpy as np
 
-from ..frames import structure_of
+from ..structures import structure_of
 from .controls import ignore_wheel
 from .gtk import GLib, Gtk, Pango, in_column, in_row, name_widget, pack, use_style
 from .octpipeline import LEVELS_MAX, LEVELS_MIN

@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from ..files import replaced, write_whole
-from ..frames import structure_of
+from ..structures import structure_of
 from .gtk import Gdk, Gst, Gtk, in_row, name_widget, pack
 from .octplot import Plot
 
