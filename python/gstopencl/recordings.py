@@ -302,11 +302,13 @@ def open_zarr(path, options):
             name = options.dataset
             array = root[name] if name and name in root \
                 else one_array(path, dict(root.arrays()), name)
+    recording = Recording(path, array)
+    check_ratio(recording, size_of(path))  # as zarr 3 asks for each chunk that is stated
     missing = array.nchunks - array.nchunks_initialized
     if missing:
         warn(f"{path}: {missing} of {array.nchunks} chunks are missing, which zarr reads as "
              f"{array.fill_value}")
-    return Recording(path, array)
+    return recording
 
 
 class Pages:
@@ -353,6 +355,10 @@ READERS = {".npy": open_npy, ".oct": open_oct, ".raw": open_raw, ".bin": open_ra
 RAW = {suffix for suffix, reader in READERS.items() if reader is open_raw}
 
 
+def size_of(path):
+    return sum(state.st_size for state in states_of(path))
+
+
 def check_ratio(recording, size):
     """Raises RecordingError if the array is much larger than the `size` of the file and of those
     that it names. A file may state any size, of which most may be missing."""
@@ -374,7 +380,7 @@ def open_recording(path, **options):
         raise RecordingError(f"{path}: no recording by its name, expected one of "
                              f"{' '.join(READERS)}, or a raw file with samples and lines")
     try:
-        size = sum(state.st_size for state in states_of(path))
+        size = size_of(path)  # looks at each file before the reader does
         recording = reader(path, Options(**options))
         check_ratio(recording, size)
         return recording
