@@ -30,11 +30,21 @@ pattern (gsize size)
 bool
 has_images_of (const char *format)
 {
-  Chain chain (copies, video (format, 4, 4));
+  const std::string caps = video (format, 4, 4);
+  const check::Owned<GstCaps> parsed = gst_caps_from_string (caps.c_str ());
+  GstVideoInfo info;
+  fail_unless (gst_video_info_from_caps (&info, parsed));
+  Chain chain (copies, caps);
   chain.start ();
-  chain.push (Bytes (4 * 4 * 8));
-  const check::Owned<GstSample> sample = pull_in_time (chain.out);
-  return sample;
+  chain.push (Bytes (info.size));
+  for (;;) {
+    const check::Owned<GstSample> sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (chain.out), GST_SECOND / 10);
+    if (sample)
+      return true;
+    if (!messages_on (chain.bus).errors.empty ())
+      return false;
+  }
 }
 
 /* A frame of GRAY8 that begins at byte 37 of its memory, with rows of 80 bytes */
