@@ -606,8 +606,8 @@ depth_of (const Values &spectrum, const MirrorCalibration &calibration, double s
   for (gsize m = 0; m < n; m++) {
     const double phase =
         calibration.dispersion.empty () ? 0 : sign * calibration.dispersion[m];
-    line.push_back (
-        window[m] * value_between (spectrum, calibration.map[m]) * std::polar (1.0, -phase));
+    line.push_back (window[m] * value_between (spectrum, calibration.map[m])
+                    * std::polar (1.0, -phase));
   }
   const Line bins = transform (line, -1);
   const gsize peak = std::max<gsize> (peak_of (bins, least_depth), 1);

@@ -16,12 +16,14 @@ using namespace check;
 
 namespace {
 /* A screen of 16,160,48 with a white square in columns 64 to 95 and rows 32 to 63 */
+/* The compositor of GStreamer 1.26 prefers AYUV64, in the transfer function of BT.601. */
 #define FOREGROUND                                                                       \
-  "compositor name=film sink_1::xpos=64 sink_1::ypos=32 "                                \
+  "compositor name=mix sink_1::xpos=64 sink_1::ypos=32 ! video/x-raw,format=RGBA ! "     \
+  "identity name=film "                                                                  \
   "videotestsrc num-buffers=5 pattern=solid-color foreground-color=0xff10a030 ! "        \
-  "video/x-raw,width=160,height=96,framerate=25/1 ! film.sink_0 "                        \
+  "video/x-raw,width=160,height=96,framerate=25/1 ! mix.sink_0 "                         \
   "videotestsrc num-buffers=5 pattern=white ! video/x-raw,width=32,height=32,"           \
-  "framerate=25/1 ! film.sink_1 "
+  "framerate=25/1 ! mix.sink_1 "
 #define END                                                                              \
   " ! videoconvert ! video/x-raw,format=RGBA ! fakesink name=end sync=false "            \
   "signal-handoffs=true "

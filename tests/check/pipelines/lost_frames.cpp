@@ -232,10 +232,11 @@ pass_short_frame (const std::string &elements)
 /* Elements, and GStreamer's with the same result */
 const struct {
   std::string label, elements, like;
+  double tolerance; /* GStreamer 1.26 rounds another way */
 } passing[] = {
-    {"bin", "openclconvertbin", "videoconvert"},
-    {"convert", "openclupload ! openclconvert ! opencldownload", "videoconvert"},
-    {"compositor", "openclcompositorbin", "compositor"},
+    {"bin", "openclconvertbin", "videoconvert", 0},
+    {"convert", "openclupload ! openclconvert ! opencldownload", "videoconvert", 0},
+    {"compositor", "openclcompositorbin", "compositor", 1},
 };
 } // namespace
 
@@ -250,13 +251,15 @@ TEST_ROWS (test_a_short_frame_is_dropped_and_the_others_are_those_of_gstreamer, 
   expect_contains (passed.outcome.warnings[0], {"5000 bytes", "12288"});
   expect_equal (expected.frames.size (), 20u);
   if (row.label == "compositor") /* the layer's last frame is repeated */
-    assert_same (
-        passed.frames[lost], expected.frames[lost - GST_SECOND / 10], "repeated");
+    expect_near (passed.frames[lost], expected.frames[lost - GST_SECOND / 10],
+        row.tolerance, "repeated");
   else
     fail_unless (passed.discontinuities == std::vector{lost + GST_SECOND / 10});
   passed.frames.erase (lost);
   expected.frames.erase (lost);
-  fail_unless (passed.frames == expected.frames);
+  expect_equal (passed.frames.size (), expected.frames.size ());
+  for (const auto &[time, frame] : expected.frames)
+    expect_near (passed.frames[time], frame, row.tolerance, std::to_string (time));
 }
 
 /* Frames of device memory that an application sends to a mixer or a request pad */
