@@ -265,13 +265,14 @@ TEST (test_greenscreenbin_leaves_the_picture_transparent_where_asked)
 /* An endless background of another size */
 TEST (test_greenscreenbin_shows_what_comes_in_on_its_background_pad)
 {
-  Result result = result_of (
-      FOREGROUND "film. ! queue ! greenscreenbin name=key" END
-                 "compositor name=behind sink_1::xpos=20 ! queue ! key.background "
-                 "videotestsrc pattern=solid-color foreground-color=0xff2040c0 ! "
-                 "video/x-raw,width=40,height=30,framerate=25/1 ! behind.sink_0 "
-                 "videotestsrc pattern=solid-color foreground-color=0xffc81428 ! "
-                 "video/x-raw,width=20,height=30,framerate=25/1 ! behind.sink_1");
+  Result result = result_of (FOREGROUND
+      "film. ! queue ! greenscreenbin name=key" END
+      "compositor name=behind sink_1::xpos=20 ! video/x-raw,format=RGBA ! queue ! "
+      "key.background "
+      "videotestsrc pattern=solid-color foreground-color=0xff2040c0 ! "
+      "video/x-raw,width=40,height=30,framerate=25/1 ! behind.sink_0 "
+      "videotestsrc pattern=solid-color foreground-color=0xffc81428 ! "
+      "video/x-raw,width=20,height=30,framerate=25/1 ! behind.sink_1");
   expect_square_before (result, blue, red);
 }
 
