@@ -90,7 +90,7 @@ class Judge:
 
 SUMMARY = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.MULTILINE)
 # Without a fork the first fault ends the program.
-FIRST_FAULT = re.compile(r"^[^:\n]*:\d+: (test_[^:\n]*): (.*)$", re.MULTILINE)
+FIRST_FAULT = re.compile(r"^(?:[^:\n]*:\d+: )?(test_[^:\n]*): (.*)$", re.MULTILINE)
 FAULT = re.compile(r"^[^:\n]*:\d+:[FE]:[^:\n]*:(.*?):\d+: (.*)$", re.MULTILINE)
 
 
