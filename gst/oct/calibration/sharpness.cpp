@@ -242,7 +242,8 @@ weights_of (gsize samples, const Radians &dispersion, Window window)
   for (gsize m = 0; m < samples; m++) {
     const double u = position (m, samples);
     weights.push_back (
-        window (u) * std::polar (1.0, -(dispersion.square + dispersion.cube * u) * u * u));
+        window (u)
+        * std::polar (1.0, -(dispersion.square + dispersion.cube * u) * u * u));
   }
   return weights;
 }
