@@ -40,4 +40,4 @@ case ${1:-} in
 esac
 
 build_or_refuse all
-run_tests
+run_tests --no-suite all

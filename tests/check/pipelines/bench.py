@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs one command of opencl-bench on small frames and checks every line that it prints.
 
-usage: bench.py OPENCL-BENCH COMMAND [WORD] CASE...   (the required cases)
+usage: bench.py OPENCL-BENCH COMMAND [--only] [WORD] CASE...   (the required cases; --only these)
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -108,9 +108,12 @@ def make_models(folder):
 
 def main(folder):
     program, command, *cases = sys.argv[1:]
+    is_only = "--only" in cases
+    cases = [case for case in cases if case != "--only"]
     words = [cases.pop(0)] if command == "stages" else []
     words += make_models(folder) if command == "inference" else []
-    only = [f"--case={','.join(cases)}"] if command == "convolve" else []  # of many
+    is_only |= command == "convolve"  # of many
+    only = [f"--case={','.join(cases)}"] if is_only else []
     run = subprocess.run(
         [program, command, "--json", *words, *BRIEF, *only], stdout=subprocess.PIPE, text=True, check=False
     )

@@ -8,7 +8,7 @@ first `meson devenv` of a document run in its environment. Windows open on a scr
 are closed after they have shown a picture. The few lines that are skipped or modified are listed
 with the reason.
 
-usage: readme.py ROOT BUILD-FOLDER    (/usr for what is installed, without a build folder)
+usage: readme.py ROOT BUILD-FOLDER [DOCUMENT...]    (without a document: all; /usr for what is installed, without a build folder)
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -30,7 +30,8 @@ import numpy as np
 
 from xscreen import greens_on_screen, screen
 
-ROOT, BUILD = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+ROOT, BUILD = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+DOCUMENTS = sys.argv[3:]
 INSTALLED = not (BUILD / "build.ninja").exists()
 ENTER = r"meson devenv -C build[^`#\n]*"
 # First words of lines that are not run, and why
@@ -324,11 +325,12 @@ with tempfile.TemporaryDirectory() as folder, screen():
     if not INSTALLED:
         check_built()
     run(f"gst-launch-1.0 -q {FILM}", bare_environment())
-    for document in ["README.md", *sorted(map(str, pathlib.Path("docs").glob("*.md")))]:
+    every = ["README.md", *sorted(map(str, pathlib.Path("docs").glob("*.md")))]
+    for document in DOCUMENTS or every:
         print("---", document)
         check_document(document)
         assert without_comment(ran[0]) == "pipelines/demo.sh" and DEMO <= files().keys(), ran[0]
-    if not INSTALLED:
+    if not INSTALLED and not DOCUMENTS:
         failures += [f"in no document any more: {row}" for row in {*NOT_RUN, *INSTEAD} - used]
     os.chdir("/")
 print(f"{len(ran)} commands were run")
