@@ -434,23 +434,26 @@ append_all_at_rate (GstCaps *caps, const GstStructure *structure)
 
 /* If the expression cannot make the wanted type, building the program reports it. */
 bool
-append_outputs_of_expression (
-    GstCaps *result, const ProgramSettings &settings, GstStructure *input)
+append_outputs_of_expression (GstCaps *result, const ProgramSettings &settings,
+    GstStructure *input, const InputFormats &inputs)
 {
-  Stream stream;
+  std::vector<Stream> streams (1);
 
-  if (settings.expression.empty () || !stream_of_structure ("x", input, stream, nullptr))
+  if (settings.expression.empty () || !inputs.is_known
+      || !stream_of_structure (inputs.main.c_str (), input, streams[0], nullptr))
     return false;
-  GstCaps *made = outputs_of_expression (settings, {stream}, input, nullptr);
+  streams.insert (streams.end (), inputs.others.begin (), inputs.others.end ());
+  GstCaps *made = outputs_of_expression (settings, streams, input, nullptr);
   if (made)
     gst_caps_append (result, made);
   return made != nullptr;
 }
 
 void
-append_outputs_of (GstCaps *result, const ProgramSettings &settings, GstStructure *input)
+append_outputs_of (GstCaps *result, const ProgramSettings &settings, GstStructure *input,
+    const InputFormats &inputs)
 {
-  if (append_outputs_of_expression (result, settings, input))
+  if (append_outputs_of_expression (result, settings, input, inputs))
     return;
   if (settings.output_caps) {
     gst_caps_append (result, complete_caps (settings.output_caps.get (), input, false));
@@ -496,11 +499,11 @@ complete_caps (const GstCaps *wanted, const GstStructure *like, bool any_memory)
 }
 
 GstCaps *
-outputs_of (const ProgramSettings &settings, GstCaps *caps)
+outputs_of (const ProgramSettings &settings, GstCaps *caps, const InputFormats &inputs)
 {
   GstCaps *result = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (caps); n++)
-    append_outputs_of (result, settings, gst_caps_get_structure (caps, n));
+    append_outputs_of (result, settings, gst_caps_get_structure (caps, n), inputs);
   return result;
 }
 

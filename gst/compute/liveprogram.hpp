@@ -107,8 +107,16 @@ private:
  * if it has the same media type. */
 GstCaps *complete_caps (const GstCaps *wanted, const GstStructure *like, bool any_memory);
 
-/* Returns the output caps for inputs of `caps`, best first. The framerate stays. */
-GstCaps *outputs_of (const ProgramSettings &settings, GstCaps *caps);
+/* Name of the main input in an expression, and the other inputs */
+struct InputFormats {
+  std::string main = "x";
+  std::vector<Stream> others;
+  bool is_known = true; /* all others have caps */
+};
+
+/* Returns the output caps for a main input of `caps`, best first. The framerate stays. */
+GstCaps *outputs_of (
+    const ProgramSettings &settings, GstCaps *caps, const InputFormats &inputs = {});
 /* Returns the input caps for an output of `caps`. */
 GstCaps *inputs_of (const ProgramSettings &settings, GstCaps *caps);
 

@@ -47,14 +47,11 @@
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
 
 #include <cmath>
-
-GST_DEBUG_CATEGORY_STATIC (opencl_fft_filter_debug);
-#define GST_CAT_DEFAULT opencl_fft_filter_debug
 
 using compute::ArrayTransform;
 using compute::Stream;
@@ -90,13 +87,6 @@ struct _GstOpenCLFFTFilter {
   opencl::Settings<FftSettings> *settings;
   std::unique_ptr<Engine> *engine; /* for the caps in use, else empty */
 };
-
-G_DEFINE_TYPE_WITH_CODE (GstOpenCLFFTFilter, gst_opencl_fft_filter,
-    GST_TYPE_OPENCL_FILTER,
-    GST_DEBUG_CATEGORY_INIT (
-        opencl_fft_filter_debug, "openclfft", 0, "Fourier transforms on OpenCL"))
-GST_ELEMENT_REGISTER_DEFINE (
-    openclfft, "openclfft", GST_RANK_NONE, gst_opencl_fft_filter_get_type ())
 
 static const opencl::PropertyTable<FftSettings> properties = {
     {"axes", "Axes",
@@ -290,29 +280,13 @@ gst_opencl_fft_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
 
 /* --- the class --- */
 
-static void
-gst_opencl_fft_filter_init (GstOpenCLFFTFilter *self)
-{
-  self->settings = new opencl::Settings<FftSettings> (self, properties);
-  self->engine = new std::unique_ptr<Engine> ();
-  /* The result may be a measurement: QoS must not drop frames. */
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
+static const opencl::FilterElement<GstOpenCLFFTFilter, &GstOpenCLFFTFilter::engine>
+    element = {"GstOpenCLFFTFilter", properties, "OpenCL Fourier transform", "Filter",
+        "Transforms arrays along one or two axes in device memory", {FFT_CAPS, FFT_CAPS},
+        {gst_opencl_fft_filter_transform_caps, gst_opencl_fft_filter_transform},
+        compute::ArrayFilter<&GstOpenCLFFTFilter::settings, &GstOpenCLFFTFilter::engine,
+            make_engine, tensors_for>::install,
+        /* The result may be a measurement: QoS must not drop frames. */
+        opencl::keeps_all_frames, opencl::create<&GstOpenCLFFTFilter::engine>};
 
-static void
-gst_opencl_fft_filter_class_init (GstOpenCLFFTFilterClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstOpenCLFFTFilter::settings, &GstOpenCLFFTFilter::engine> (
-      klass, properties);
-
-  opencl::describe_element (klass, "OpenCL Fourier transform", "Filter",
-      "Transforms arrays along one or two axes in device memory", {FFT_CAPS, FFT_CAPS});
-
-  transform_class->transform_caps = gst_opencl_fft_filter_transform_caps;
-  compute::ArrayFilter<&GstOpenCLFFTFilter::settings, &GstOpenCLFFTFilter::engine,
-      make_engine, tensors_for>::install (filter_class);
-  filter_class->transform = gst_opencl_fft_filter_transform;
-}
+OPENCL_FILTER_DEFINE (openclfft, gst_opencl_fft_filter, element)

@@ -57,10 +57,9 @@
  * ]|
  */
 #include "elements.h"
-#include "liveprogram.hpp"
+#include "kernelfilter.hpp"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclframe.h>
 
@@ -70,18 +69,6 @@ GST_DEBUG_CATEGORY_STATIC (opencl_kernel_debug);
 using compute::LiveProgram;
 using compute::ProgramSettings;
 using compute::Stream;
-
-/* The library has a type GstOpenCLKernel, and elements are named after their type. */
-G_DECLARE_FINAL_TYPE (
-    GstOpenclKernel, gst_opencl_kernel_filter, GST, OPENCL_KERNEL_FILTER, GstOpenCLFilter)
-
-struct _GstOpenclKernel {
-  GstOpenCLFilter parent;
-
-  opencl::Settings<ProgramSettings> *settings;
-  LiveProgram *program;
-  guint64 frames; /* since open */
-};
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenclKernel, gst_opencl_kernel_filter,
     GST_TYPE_OPENCL_FILTER,
@@ -96,11 +83,21 @@ static const opencl::PropertyTable<ProgramSettings> properties =
 /* --- caps --- */
 
 static GstCaps *
+outputs_of (GstOpenclKernel *self, const ProgramSettings &settings, GstCaps *caps)
+{
+  GST_OBJECT_LOCK (self);
+  const compute::InputFormats inputs = self->others->formats;
+  GST_OBJECT_UNLOCK (self);
+  return compute::outputs_of (settings, caps, inputs);
+}
+
+static GstCaps *
 gst_opencl_kernel_filter_transform_caps (GstBaseTransform *transform,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  ProgramSettings settings = GST_OPENCL_KERNEL_FILTER (transform)->settings->current ();
-  GstCaps *result = direction == GST_PAD_SINK ? compute::outputs_of (settings, caps)
+  GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (transform);
+  const ProgramSettings settings = self->settings->current ();
+  GstCaps *result = direction == GST_PAD_SINK ? outputs_of (self, settings, caps)
                                               : compute::inputs_of (settings, caps);
 
   return opencl::filtered_caps (result, filter);
@@ -118,20 +115,21 @@ gst_opencl_kernel_filter_fixate_caps (GstBaseTransform *transform,
 
 /* --- the program --- */
 
-static std::string
-input_name (const ProgramSettings &settings)
-{
-  return settings.expression.empty () ? "input" : "x";
-}
-
+/* The name of the only input depends on the kind of the program. */
 static bool
-find_streams (const ProgramSettings &settings, GstCaps *input, GstCaps *output,
-    std::vector<Stream> &streams, GError **error)
+find_streams (GstOpenclKernel *self, const ProgramSettings &settings, GstCaps *input,
+    GstCaps *output, std::vector<Stream> &streams, GError **error)
 {
+  const compute::InputFormats &inputs = self->others->formats;
+  const bool is_only = inputs.main == "x" && inputs.others.empty ();
+  const char *name =
+      is_only && settings.expression.empty () ? "input" : inputs.main.c_str ();
+
   streams.resize (1);
-  return compute::stream_of_caps (
-             input_name (settings).c_str (), input, streams[0], error)
-         && compute::append_outputs (output, streams, error);
+  if (!compute::stream_of_caps (name, input, streams[0], error))
+    return false;
+  streams.insert (streams.end (), inputs.others.begin (), inputs.others.end ());
+  return compute::append_outputs (output, streams, error);
 }
 
 static gboolean
@@ -155,9 +153,10 @@ gst_opencl_kernel_filter_set_formats (
   GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
   auto streams = [&] (const ProgramSettings &settings, std::vector<Stream> &found,
                      GError **why) {
-    return find_streams (settings, input, output, found, why);
+    return find_streams (self, settings, input, output, found, why);
   };
-  return self->program->adopt (streams, error);
+  /* A mixer continues with the first frame of its other pads. */
+  return !self->others->formats.is_known || self->program->adopt (streams, error);
 }
 
 /* Keeps the caps in use if they fit `wanted`. */
@@ -169,7 +168,7 @@ choose_output (GstOpenclKernel *self, const ProgramSettings &wanted, GstCaps *in
     return compute::fixate_like (caps, gst_caps_ref (input));
   };
   return compute::choose_output (GST_BASE_TRANSFORM_SRC_PAD (self),
-      compute::outputs_of (wanted, input),
+      outputs_of (self, wanted, input),
       wanted.output_caps == self->settings->current ().output_caps, fixate, output,
       error);
 }
@@ -182,7 +181,7 @@ gst_opencl_kernel_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *)
     auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
                        GError **error) {
       return choose_output (self, wanted, input, output, error)
-             && find_streams (wanted, input, *output, found, error);
+             && find_streams (self, wanted, input, *output, found, error);
     };
     return self->settings->is_started () && self->program->update (streams);
   };
@@ -218,7 +217,16 @@ gst_opencl_kernel_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFram
   GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
   const compute::Moment moment = {
       self->frames++, time_of (GST_BASE_TRANSFORM (filter), output->buffer)};
-  return self->program->enqueue (queue, {input, output}, moment, error);
+  std::vector<opencl::ReadFrame> others (self->others->frames.size ());
+  std::vector<const GstOpenCLFrame *> frames = {input};
+
+  for (gsize n = 0; n < others.size (); n++) {
+    if (!self->others->frames[n].map (filter, others[n], queue, error))
+      return FALSE;
+    frames.push_back (others[n].frame ());
+  }
+  frames.push_back (output);
+  return self->program->enqueue (queue, frames, moment, error);
 }
 
 /* --- the class --- */
@@ -228,6 +236,8 @@ gst_opencl_kernel_filter_init (GstOpenclKernel *self)
 {
   self->settings = new opencl::Settings<ProgramSettings> (self, properties);
   self->program = new LiveProgram (self, self->settings);
+  self->streams = new opencl::AuxiliaryStreams;
+  self->others = new compute::OtherInputs;
   /* The result may be a measurement: QoS must not drop frames. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
@@ -238,8 +248,8 @@ gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  opencl::install_settings<&GstOpenclKernel::settings, &GstOpenclKernel::program> (
-      klass, properties);
+  opencl::install_settings<&GstOpenclKernel::settings, &GstOpenclKernel::program,
+      &GstOpenclKernel::streams, &GstOpenclKernel::others> (klass, properties);
   compute::install_reload<GstOpenclKernel> (klass);
 
   opencl::describe_element (klass, "OpenCL kernel", "Filter/Effect/Video",

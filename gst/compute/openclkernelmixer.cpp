@@ -15,8 +15,10 @@
  * the caps of the first pad unless downstream or `output-caps` require others. Arrays in
  * an expression are broadcast as in NumPy.
  *
- * Each buffer of the first pad gives one output frame. From every other pad the element
- * takes the buffer for that time. The last buffer of a pad that has ended stays in use.
+ * Each buffer of the first pad gives one output frame, in the thread of that pad. From every
+ * other pad the element takes the buffer for that time, and waits for it. So pads that get
+ * their buffers from one `tee` need a `queue` each. The last buffer of a pad that has ended
+ * stays in use.
  *
  * ## Example launch line
  * |[
@@ -27,47 +29,43 @@
  * ]|
  */
 #include "elements.h"
-#include "liveprogram.hpp"
+#include "kernelfilter.hpp"
 
-#include <gst/opencl/elements/gstopenclcombiner-private.h>
+#include <gst/common/buffers.hpp>
+#include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/gstopenclframe.h>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_mixer_debug);
 #define GST_CAT_DEFAULT opencl_kernel_mixer_debug
 
-using compute::LiveProgram;
-using compute::ProgramSettings;
 using compute::Stream;
+using opencl::AuxiliaryStream;
 
+#define INPUT_CAPS                                                                       \
+  GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"))
+
+/* GstBaseTransform requires a template of this name. */
 static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("%s", GST_PAD_SINK, GST_PAD_REQUEST,
-        GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (
-            COMPUTE_OUTPUT_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_REQUEST, INPUT_CAPS);
+static GstStaticPadTemplate named_template =
+    GST_STATIC_PAD_TEMPLATE ("%s", GST_PAD_SINK, GST_PAD_REQUEST, INPUT_CAPS);
 
 G_DECLARE_FINAL_TYPE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer, GST,
-    OPENCL_KERNEL_MIXER, GstOpenCLCombiner)
+    OPENCL_KERNEL_MIXER, GstOpenclKernel)
 
 struct _GstOpenCLKernelMixer {
-  GstOpenCLCombiner parent;
+  GstOpenclKernel parent;
 
-  opencl::Settings<ProgramSettings> *settings;
-  LiveProgram *program;
-  guint64 frames; /* since open */
+  GstPad *main; /* the first requested pad, without a parent before that */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer,
-    GST_TYPE_OPENCL_COMBINER,
+    gst_opencl_kernel_filter_get_type (),
     GST_DEBUG_CATEGORY_INIT (
         opencl_kernel_mixer_debug, "openclkernelmixer", 0, "User-supplied kernels"))
 GST_ELEMENT_REGISTER_DEFINE (openclkernelmixer, "openclkernelmixer", GST_RANK_NONE,
     gst_opencl_kernel_mixer_get_type ())
-
-static const opencl::PropertyTable<ProgramSettings> properties =
-    compute::program_properties ();
 
 /* --- pads --- */
 
@@ -90,11 +88,22 @@ free_name (GstElement *element)
   return name;
 }
 
-static GstAggregatorPad *
-gst_opencl_kernel_mixer_create_new_pad (GstAggregator *aggregator, GstPadTemplate *templ,
-    const gchar *wanted, const GstCaps *caps)
+static void
+add_main_pad (GstOpenCLKernelMixer *self, const std::string &name)
 {
-  GstElement *element = GST_ELEMENT (aggregator);
+  gst_object_set_name (GST_OBJECT (self->main), name.c_str ());
+  if (GST_STATE (self) > GST_STATE_READY)
+    gst_pad_set_active (self->main, TRUE);
+  gst_element_add_pad (GST_ELEMENT (self), self->main);
+  opencl::ObjectLock lock (self);
+  self->parent.others->formats.main = name;
+}
+
+static GstPad *
+gst_opencl_kernel_mixer_request_new_pad (
+    GstElement *element, GstPadTemplate *templ, const gchar *wanted, const GstCaps *)
+{
+  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (element);
   const std::string name = wanted ? wanted : free_name (element);
 
   /* `output`, `output0` … are outputs. */
@@ -105,169 +114,213 @@ gst_opencl_kernel_mixer_create_new_pad (GstAggregator *aggregator, GstPadTemplat
     GST_WARNING_OBJECT (element, "the pad name \"%s\" is in use", name.c_str ());
     return nullptr;
   }
-  return GST_AGGREGATOR_PAD (g_object_new (GST_TYPE_OPENCL_COMBINER_PAD, "name",
-      name.c_str (), "direction", templ->direction, "template", templ, nullptr));
+  if (GST_OBJECT_PARENT (self->main))
+    return self->parent.streams->request (element, templ, name.c_str ());
+  add_main_pad (self, name);
+  return self->main;
+}
+
+static void
+gst_opencl_kernel_mixer_release_pad (GstElement *element, GstPad *pad)
+{
+  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (element);
+  if (pad != self->main)
+    return self->parent.streams->release (element, pad);
+  gst_pad_set_active (pad, FALSE);
+  gst_element_remove_pad (element, pad);
 }
 
 /* --- caps --- */
 
+/* `output-caps` may have another framerate than the inputs. */
+static GstCaps *
+gst_opencl_kernel_mixer_transform_caps (GstBaseTransform *transform,
+    GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  if (direction == GST_PAD_SRC)
+    return opencl::filtered_caps (
+        gst_pad_get_pad_template_caps (transform->sinkpad), filter);
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_kernel_mixer_parent_class)
+      ->transform_caps (transform, direction, caps, filter);
+}
+
+/* --- the frames of the other pads --- */
+
 static bool
-find_inputs (GstPad **pads, GstCaps **inputs, guint n_inputs,
-    std::vector<Stream> &streams, GError **error)
+find_stream (
+    const char *name, const AuxiliaryStream::Frame &frame, Stream &stream, GError **error)
 {
-  streams.resize (n_inputs);
-  for (guint n = 0; n < n_inputs; n++) {
-    if (!compute::stream_of_caps (
-            GST_OBJECT_NAME (pads[n]), inputs[n], streams[n], error))
-      return false;
+  stream.name = name;
+  stream.is_video = frame.is_video;
+  stream.array = frame.array;
+  if (!frame.is_video)
+    return true;
+  stream.format = GST_VIDEO_INFO_FORMAT (&frame.info);
+  return opencl::array_of_video (&frame.info, stream.array, error);
+}
+
+/* Output caps follow from the caps of all inputs. */
+static void
+wait_for_caps (GstOpenclKernel *base)
+{
+  std::vector<Stream> formats;
+  bool is_known = true;
+
+  for (const auto &stream : base->streams->all ()) {
+    AuxiliaryStream::Frame caps;
+    formats.emplace_back ();
+    is_known =
+        is_known && stream->wait_for_caps (caps)
+        && find_stream (GST_OBJECT_NAME (stream->pad ()), caps, formats.back (), nullptr);
   }
-  return true;
+  opencl::ObjectLock lock (base);
+  base->others->formats.is_known = is_known;
+  base->others->formats.others = formats;
 }
-
-static GstCaps *
-outputs_of (const ProgramSettings &settings, GstPad **pads, GstCaps **inputs,
-    guint n_inputs, GError **error)
-{
-  std::vector<Stream> streams;
-  const GstStructure *first = gst_caps_get_structure (inputs[0], 0);
-
-  if (!find_inputs (pads, inputs, n_inputs, streams, error))
-    return nullptr;
-  if (!settings.expression.empty ())
-    return compute::outputs_of_expression (settings, streams, first, error);
-  return compute::outputs_of (settings, inputs[0]);
-}
-
-static GstCaps *
-gst_opencl_kernel_mixer_find_output (GstOpenCLCombiner *combiner, GstPad **pads,
-    GstCaps **inputs, guint n_inputs, GError **error)
-{
-  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
-  return outputs_of (self->settings->current (), pads, inputs, n_inputs, error);
-}
-
-/* Fixates to the caps of the first input, as far as possible. */
-static GstCaps *
-gst_opencl_kernel_mixer_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
-{
-  GList *first = GST_ELEMENT (aggregator)->sinkpads;
-  GstCaps *like = first ? gst_pad_get_current_caps (GST_PAD (first->data)) : nullptr;
-  return like ? compute::fixate_like (caps, like) : gst_caps_fixate (caps);
-}
-
-/* --- the program --- */
 
 static gboolean
-gst_opencl_kernel_mixer_open (GstOpenCLCombiner *combiner, GError **error)
+gst_opencl_kernel_mixer_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
-  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
-  self->frames = 0;
-  return self->program->open (gst_opencl_combiner_get_context (combiner), error);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS)
+    wait_for_caps (GST_OPENCL_KERNEL_FILTER (transform));
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_kernel_mixer_parent_class)
+      ->sink_event (transform, event);
 }
 
-static void
-gst_opencl_kernel_mixer_close (GstOpenCLCombiner *combiner)
+static gboolean
+gst_opencl_kernel_mixer_src_event (GstBaseTransform *transform, GstEvent *event)
 {
-  GST_OPENCL_KERNEL_MIXER (combiner)->program->close ();
+  auto send = [&] {
+    return GST_BASE_TRANSFORM_CLASS (gst_opencl_kernel_mixer_parent_class)
+        ->src_event (transform, event);
+  };
+  return GST_EVENT_TYPE (event) == GST_EVENT_SEEK
+             ? GST_OPENCL_KERNEL_FILTER (transform)->streams->seek (event, send)
+             : send ();
 }
 
 static GstFlowReturn
-gst_opencl_kernel_mixer_flush (GstAggregator *aggregator)
+flow_without_frame (GstOpenclKernel *base, AuxiliaryStream &stream)
 {
-  GST_OPENCL_KERNEL_MIXER (aggregator)->program->start_over ();
-  return GST_AGGREGATOR_CLASS (gst_opencl_kernel_mixer_parent_class)->flush (aggregator);
+  if (stream.is_interrupted ())
+    return GST_FLOW_FLUSHING;
+  if (!stream.has_ended ()) /* it begins later */
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  if (gst_opencl_filter_drain (GST_OPENCL_FILTER (base))) /* no error ended it */
+    GST_ELEMENT_ERROR (base, STREAM, FAILED,
+        ("no frame on pad %s, which is not linked or has ended",
+            GST_OBJECT_NAME (stream.pad ())),
+        (nullptr));
+  return GST_FLOW_ERROR;
 }
 
-static gboolean
-gst_opencl_kernel_mixer_set_formats (GstOpenCLCombiner *combiner, GstPad **pads,
-    GstCaps **inputs, guint n_inputs, GstCaps *output, GError **error)
+static bool
+is_same (const Stream &a, const Stream &b)
 {
-  auto streams = [&] (const ProgramSettings &, std::vector<Stream> &found, GError **why) {
-    return find_inputs (pads, inputs, n_inputs, found, why)
-           && compute::append_outputs (output, found, why);
-  };
-  return GST_OPENCL_KERNEL_MIXER (combiner)->program->adopt (streams, error);
+  return a == b && a.format == b.format;
 }
 
-static gboolean
-gst_opencl_kernel_mixer_update (GstOpenCLCombiner *combiner, GstPad **pads,
-    GstCaps **inputs, guint n_inputs, GstCaps *before)
+/* Applies other formats, before the next frame is processed. */
+static bool
+change_formats (GstOpenclKernel *base, const std::vector<Stream> &formats)
 {
-  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
-  GstAggregator *aggregator = GST_AGGREGATOR (self);
-  GstCaps *output = gst_caps_ref (before);
-  auto fixate = [aggregator] (GstCaps *caps) {
-    return gst_opencl_kernel_mixer_fixate_src_caps (aggregator, caps);
-  };
-  auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
-                     GError **error) {
-    GstCaps *outputs = outputs_of (wanted, pads, inputs, n_inputs, error);
-    const bool may_stay = wanted.output_caps == self->settings->current ().output_caps;
-    return outputs
-           && compute::choose_output (
-               aggregator->srcpad, outputs, may_stay, fixate, &output, error)
-           && find_inputs (pads, inputs, n_inputs, found, error)
-           && compute::append_outputs (output, found, error);
-  };
-  const bool other = self->settings->is_started () && self->program->update (streams)
-                     && !gst_caps_is_equal (before, output);
-  gst_caps_unref (output);
-  return other;
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (base);
+  GstBaseTransformClass *klass = GST_BASE_TRANSFORM_GET_CLASS (base);
+  compute::InputFormats &inputs = base->others->formats;
+
+  if (inputs.is_known
+      && std::equal (formats.begin (), formats.end (), inputs.others.begin (),
+          inputs.others.end (), is_same))
+    return true;
+  GST_OBJECT_LOCK (base);
+  inputs.others = formats;
+  inputs.is_known = true;
+  GST_OBJECT_UNLOCK (base);
+  GstCaps *input = gst_pad_get_current_caps (transform->sinkpad);
+  GstCaps *output = gst_pad_get_current_caps (transform->srcpad);
+  GstCaps *outputs =
+      input ? klass->transform_caps (transform, GST_PAD_SINK, input, nullptr) : nullptr;
+  const bool stays = outputs && output && gst_caps_can_intersect (outputs, output);
+  if (!stays)
+    gst_base_transform_reconfigure_src (transform);
+  const bool is_set = !stays || klass->set_caps (transform, input, output);
+  gst_clear_caps (&input);
+  gst_clear_caps (&output);
+  gst_clear_caps (&outputs);
+  return is_set;
 }
 
-static gboolean
-gst_opencl_kernel_mixer_combine (GstOpenCLCombiner *combiner,
-    const GstOpenCLFrame *inputs, guint n_inputs, const GstOpenCLFrame *output,
-    cl_command_queue queue, GError **error)
+/* Chooses the frame of each other pad for the time of the main one. */
+static GstFlowReturn
+choose_frames (GstOpenclKernel *base, GstBuffer **input)
 {
-  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
-  const GstClockTime time = GST_BUFFER_PTS (output->buffer);
-  std::vector<const GstOpenCLFrame *> frames;
+  compute::OtherInputs &others = *base->others;
+  const GstClockTime time = opencl::running_time_of (
+      GST_BASE_TRANSFORM (base)->segment, GST_BUFFER_PTS (*input));
+  const guint losses_before = std::exchange (others.losses, 0);
+  std::vector<Stream> formats;
 
-  for (guint n = 0; n < n_inputs; n++)
-    frames.push_back (&inputs[n]);
-  frames.push_back (output);
-  return self->program->enqueue (queue, frames,
-      {self->frames++, GST_CLOCK_TIME_IS_VALID (time) ? double (time) / GST_SECOND : 0},
-      error);
+  others.frames.clear ();
+  for (const auto &stream : base->streams->all ()) {
+    const AuxiliaryStream::Frame &frame = stream->frame_at (time);
+    if (!frame.buffer)
+      return flow_without_frame (base, *stream);
+    others.frames.push_back ({frame, stream});
+    others.losses += stream->losses ();
+    formats.emplace_back ();
+    find_stream (GST_OBJECT_NAME (stream->pad ()), frame, formats.back (), nullptr);
+  }
+  if (others.losses > losses_before) {
+    *input = gst_buffer_make_writable (*input);
+    GST_BUFFER_FLAG_SET (*input, GST_BUFFER_FLAG_DISCONT);
+  }
+  return change_formats (base, formats) ? GST_FLOW_OK : GST_FLOW_ERROR;
+}
+
+static GstFlowReturn
+gst_opencl_kernel_mixer_submit_input_buffer (
+    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+{
+  const GstFlowReturn flow = choose_frames (GST_OPENCL_KERNEL_FILTER (transform), &input);
+  if (flow == GST_FLOW_OK)
+    return GST_BASE_TRANSFORM_CLASS (gst_opencl_kernel_mixer_parent_class)
+        ->submit_input_buffer (transform, discont, input);
+  gst_buffer_unref (input);
+  return flow;
 }
 
 /* --- the class --- */
 
 static void
+gst_opencl_kernel_mixer_finalize (GObject *object)
+{
+  gst_object_unref (GST_OPENCL_KERNEL_MIXER (object)->main);
+  G_OBJECT_CLASS (gst_opencl_kernel_mixer_parent_class)->finalize (object);
+}
+
+static void
 gst_opencl_kernel_mixer_init (GstOpenCLKernelMixer *self)
 {
-  self->settings = new opencl::Settings<ProgramSettings> (self, properties);
-  self->program = new LiveProgram (self, self->settings);
+  self->main = GST_PAD (gst_object_ref (GST_BASE_TRANSFORM_SINK_PAD (self)));
+  gst_element_remove_pad (GST_ELEMENT (self), self->main);
 }
 
 static void
 gst_opencl_kernel_mixer_class_init (GstOpenCLKernelMixerClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-  GstAggregatorClass *aggregator_class = GST_AGGREGATOR_CLASS (klass);
-  GstOpenCLCombinerClass *combiner_class = GST_OPENCL_COMBINER_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
 
-  opencl::install_settings<&GstOpenCLKernelMixer::settings,
-      &GstOpenCLKernelMixer::program> (klass, properties);
-  compute::install_reload<GstOpenCLKernelMixer> (klass);
-
-  gst_element_class_add_static_pad_template_with_gtype (
-      element_class, &sink_template, GST_TYPE_OPENCL_COMBINER_PAD);
-  gst_element_class_add_static_pad_template_with_gtype (
-      element_class, &src_template, GST_TYPE_AGGREGATOR_PAD);
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_kernel_mixer_finalize;
   opencl::describe_element (klass, "OpenCL kernel mixer",
       "Filter/Editor/Video/Compositor",
       "Combines several inputs with a user-supplied OpenCL kernel or expression");
-
-  aggregator_class->create_new_pad = gst_opencl_kernel_mixer_create_new_pad;
-  aggregator_class->flush = gst_opencl_kernel_mixer_flush;
-  aggregator_class->fixate_src_caps = gst_opencl_kernel_mixer_fixate_src_caps;
-  combiner_class->open = gst_opencl_kernel_mixer_open;
-  combiner_class->close = gst_opencl_kernel_mixer_close;
-  combiner_class->get_frame_size = opencl::get_array_size;
-  combiner_class->find_output = gst_opencl_kernel_mixer_find_output;
-  combiner_class->set_formats = gst_opencl_kernel_mixer_set_formats;
-  combiner_class->update = gst_opencl_kernel_mixer_update;
-  combiner_class->combine = gst_opencl_kernel_mixer_combine;
+  transform_class->transform_caps = gst_opencl_kernel_mixer_transform_caps;
+  transform_class->sink_event = gst_opencl_kernel_mixer_sink_event;
+  transform_class->src_event = gst_opencl_kernel_mixer_src_event;
+  transform_class->submit_input_buffer = gst_opencl_kernel_mixer_submit_input_buffer;
+  opencl::StreamPads<&GstOpenclKernel::streams>::install (
+      klass, {&sink_template, &named_template});
+  element_class->request_new_pad = gst_opencl_kernel_mixer_request_new_pad;
+  element_class->release_pad = gst_opencl_kernel_mixer_release_pad;
 }

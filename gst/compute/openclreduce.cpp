@@ -57,7 +57,7 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
 
@@ -65,9 +65,6 @@
 #include <cmath>
 #include <functional>
 #include <tuple>
-
-GST_DEBUG_CATEGORY_STATIC (opencl_reduce_debug);
-#define GST_CAT_DEFAULT opencl_reduce_debug
 
 using compute::ArrayLayout;
 using compute::Reduction;
@@ -215,12 +212,6 @@ struct _GstOpenCLReduce {
   opencl::Settings<ReduceSettings> *settings;
   std::unique_ptr<Engine> *engine; /* for the caps in use, else empty */
 };
-
-G_DEFINE_TYPE_WITH_CODE (GstOpenCLReduce, gst_opencl_reduce, GST_TYPE_OPENCL_FILTER,
-    GST_DEBUG_CATEGORY_INIT (
-        opencl_reduce_debug, "openclreduce", 0, "OpenCL reductions of arrays"))
-GST_ELEMENT_REGISTER_DEFINE (
-    openclreduce, "openclreduce", GST_RANK_NONE, gst_opencl_reduce_get_type ())
 
 static const opencl::PropertyTable<ReduceSettings> properties = {
     {"operation", "Operation", "Operation along the axes", &ReduceSettings::operation,
@@ -595,37 +586,21 @@ gst_opencl_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
 
 /* --- the class --- */
 
-static void
-gst_opencl_reduce_init (GstOpenCLReduce *self)
-{
-  self->settings = new opencl::Settings<ReduceSettings> (self, properties);
-  self->engine = new std::unique_ptr<Engine> ();
-  /* The result may be a measurement: QoS must not drop frames. */
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
+static const opencl::FilterElement<GstOpenCLReduce, &GstOpenCLReduce::engine> element = {
+    "GstOpenCLReduce", properties, "OpenCL reduction", "Filter",
+    "Computes sums, means, extremes, histograms and sorted elements of arrays along "
+    "axes, "
+    "in device memory",
+    {TENSORS_CAPS (DEVICE_MEMORY) "; video/x-raw" DEVICE_MEMORY
+                                  ", format = (string) " ARRAY_VIDEO_FORMATS
+                                  ", width = (int) [ 1, 2147483647 ], height = "
+                                  "(int) [ 1, 2147483647 ], "
+                                  "framerate = (fraction) [ 0/1, 2147483647/1 ]",
+        TENSORS_CAPS (DEVICE_MEMORY)},
+    {gst_opencl_reduce_transform_caps, gst_opencl_reduce_transform},
+    compute::ArrayFilter<&GstOpenCLReduce::settings, &GstOpenCLReduce::engine,
+        make_engine, tensors_for>::install,
+    /* The result may be a measurement: QoS must not drop frames. */
+    opencl::keeps_all_frames, opencl::create<&GstOpenCLReduce::engine>};
 
-static void
-gst_opencl_reduce_class_init (GstOpenCLReduceClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstOpenCLReduce::settings, &GstOpenCLReduce::engine> (
-      klass, properties);
-
-  opencl::describe_element (klass, "OpenCL reduction", "Filter",
-      "Computes sums, means, extremes, histograms and sorted elements of arrays along "
-      "axes, "
-      "in device memory",
-      {TENSORS_CAPS (DEVICE_MEMORY) "; video/x-raw" DEVICE_MEMORY
-                                    ", format = (string) " ARRAY_VIDEO_FORMATS
-                                    ", width = (int) [ 1, 2147483647 ], height = "
-                                    "(int) [ 1, 2147483647 ], "
-                                    "framerate = (fraction) [ 0/1, 2147483647/1 ]",
-          TENSORS_CAPS (DEVICE_MEMORY)});
-
-  transform_class->transform_caps = gst_opencl_reduce_transform_caps;
-  compute::ArrayFilter<&GstOpenCLReduce::settings, &GstOpenCLReduce::engine, make_engine,
-      tensors_for>::install (filter_class);
-  filter_class->transform = gst_opencl_reduce_transform;
-}
+OPENCL_FILTER_DEFINE (openclreduce, gst_opencl_reduce, element)

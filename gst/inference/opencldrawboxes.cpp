@@ -27,14 +27,13 @@
 #include "elements.h"
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/common/settings.hpp>
 #include <gst/common/text.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
 #include <cairo.h>
@@ -100,10 +99,6 @@ struct _GstOpenCLDrawBoxes {
   opencl::Settings<DrawSettings> *settings;
   DrawWork *work;
 };
-
-G_DEFINE_TYPE (GstOpenCLDrawBoxes, gst_opencl_draw_boxes, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    opencldrawboxes, "opencldrawboxes", GST_RANK_NONE, gst_opencl_draw_boxes_get_type ())
 
 static const opencl::PropertyTable<DrawSettings> properties = {
     {"line-width", "Line width", "Width of the lines in pixels (0 = no boxes)",
@@ -480,25 +475,13 @@ gst_opencl_draw_boxes_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
 
 /* --- the class --- */
 
-static void
-gst_opencl_draw_boxes_init (GstOpenCLDrawBoxes *self)
-{
-  self->settings = new opencl::Settings<DrawSettings> (self, properties);
-  self->work = new DrawWork ();
-}
+static const opencl::FilterElement<GstOpenCLDrawBoxes, &GstOpenCLDrawBoxes::work>
+    element = {"GstOpenCLDrawBoxes", properties, "OpenCL boxes and labels",
+        "Filter/Effect/Video",
+        "Draws regions of interest and their labels on an OpenCL device",
+        {&sink_template, &src_template},
+        {gst_opencl_draw_boxes_close, gst_opencl_draw_boxes_set_formats,
+            gst_opencl_draw_boxes_transform},
+        nullptr, opencl::drops_late_frames, opencl::create<&GstOpenCLDrawBoxes::work>};
 
-static void
-gst_opencl_draw_boxes_class_init (GstOpenCLDrawBoxesClass *klass)
-{
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstOpenCLDrawBoxes::settings, &GstOpenCLDrawBoxes::work> (
-      klass, properties);
-  opencl::describe_element (klass, "OpenCL boxes and labels", "Filter/Effect/Video",
-      "Draws regions of interest and their labels on an OpenCL device", {},
-      {&sink_template, &src_template});
-
-  filter_class->close = gst_opencl_draw_boxes_close;
-  filter_class->set_formats = gst_opencl_draw_boxes_set_formats;
-  filter_class->transform = gst_opencl_draw_boxes_transform;
-}
+OPENCL_FILTER_DEFINE (opencldrawboxes, gst_opencl_draw_boxes, element)

@@ -61,15 +61,11 @@
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/common/settings.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/elements/auxiliarystream.hpp>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclframe.h>
-
-GST_DEBUG_CATEGORY_STATIC (opencl_inference_debug);
-#define GST_CAT_DEFAULT opencl_inference_debug
 
 using inference::Colors;
 using inference::Fit;
@@ -167,11 +163,6 @@ struct _GstOpenCLInference {
   InferenceWork *work;
   opencl::AuxiliaryStreams *streams;
 };
-
-G_DEFINE_TYPE_WITH_CODE (GstOpenCLInference, gst_opencl_inference, GST_TYPE_OPENCL_FILTER,
-    GST_DEBUG_CATEGORY_INIT (opencl_inference_debug, "openclinference", 0, "Networks"))
-GST_ELEMENT_REGISTER_DEFINE (
-    openclinference, "openclinference", GST_RANK_NONE, gst_opencl_inference_get_type ())
 
 static const opencl::PropertyTable<InferenceSettings> properties = {
     {"model-file", "Model file", "ONNX file of the network",
@@ -530,8 +521,7 @@ gst_opencl_inference_prepare_output_buffer (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
 {
   if (!GST_OPENCL_INFERENCE (transform)->work->meta)
-    return GST_BASE_TRANSFORM_CLASS (gst_opencl_inference_parent_class)
-        ->prepare_output_buffer (transform, input, output);
+    return opencl::base_transform ()->prepare_output_buffer (transform, input, output);
   *output = gst_buffer_copy (input);
   return GST_FLOW_OK;
 }
@@ -542,8 +532,7 @@ gst_opencl_inference_process (GstOpenCLFilter *filter, GstBuffer *input,
 {
   InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
   if (!work->meta)
-    return GST_OPENCL_FILTER_CLASS (gst_opencl_inference_parent_class)
-        ->process (filter, input, output, event, error);
+    return opencl::base_filter ()->process (filter, input, output, event, error);
   work->meta->attach (output);
   return TRUE;
 }
@@ -628,8 +617,7 @@ gst_opencl_inference_sink_event (GstBaseTransform *transform, GstEvent *event)
   if (type == GST_EVENT_EOS || type == GST_EVENT_CAPS || type == GST_EVENT_SEGMENT
       || type == GST_EVENT_GAP)
     push_rest (self);
-  return GST_BASE_TRANSFORM_CLASS (gst_opencl_inference_parent_class)
-      ->sink_event (transform, event);
+  return opencl::base_transform ()->sink_event (transform, event);
 }
 
 /* A batch is complete when its last frame is there. */
@@ -664,8 +652,8 @@ static gboolean
 gst_opencl_inference_query (
     GstBaseTransform *transform, GstPadDirection direction, GstQuery *query)
 {
-  const gboolean answered = GST_BASE_TRANSFORM_CLASS (gst_opencl_inference_parent_class)
-                                ->query (transform, direction, query);
+  const gboolean answered =
+      opencl::base_transform ()->query (transform, direction, query);
   if (answered && direction == GST_PAD_SRC && GST_QUERY_TYPE (query) == GST_QUERY_LATENCY)
     add_latency (GST_OPENCL_INFERENCE (transform), query);
   return answered;
@@ -673,42 +661,31 @@ gst_opencl_inference_query (
 
 /* --- the class --- */
 
-static void
-gst_opencl_inference_init (GstOpenCLInference *self)
-{
-  self->settings = new opencl::Settings<InferenceSettings> (self, properties);
-  self->streams = new opencl::AuxiliaryStreams;
-  self->loaded = new LoadedModel (self->streams);
-  self->work = new InferenceWork ();
-}
+static const opencl::FilterElement<GstOpenCLInference, &GstOpenCLInference::loaded,
+    &GstOpenCLInference::work, &GstOpenCLInference::streams>
+    element = {"GstOpenCLInference", properties, "OpenCL inference",
+        "Filter/Effect/Video",
+        "Runs a neural network from an ONNX file on an OpenCL device",
+        {&sink_template, &src_template},
+        {gst_opencl_inference_transform_caps, gst_opencl_inference_sink_event,
+            gst_opencl_inference_query, gst_opencl_inference_open,
+            gst_opencl_inference_close, gst_opencl_inference_set_formats,
+            gst_opencl_inference_get_frame_size, gst_opencl_inference_begin_frame,
+            gst_opencl_inference_submit, gst_opencl_inference_transform,
+            gst_opencl_inference_prepare_output_buffer, gst_opencl_inference_process},
+        [] (GstOpenCLFilterClass *klass) {
+          opencl::StreamPads<&GstOpenCLInference::streams>::install (
+              klass, {&other_template});
+          /* Not that of GstOpenCLFilter, which keeps the tensors of the input */
+          GST_BASE_TRANSFORM_CLASS (klass)->fixate_caps =
+              GST_BASE_TRANSFORM_CLASS (g_type_class_peek (GST_TYPE_BASE_TRANSFORM))
+                  ->fixate_caps;
+        },
+        opencl::drops_late_frames,
+        [] (GstOpenCLInference *self) {
+          self->streams = new opencl::AuxiliaryStreams;
+          self->loaded = new LoadedModel (self->streams);
+          self->work = new InferenceWork ();
+        }};
 
-static void
-gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstOpenCLInference::settings, &GstOpenCLInference::loaded,
-      &GstOpenCLInference::work, &GstOpenCLInference::streams> (klass, properties);
-
-  opencl::describe_element (klass, "OpenCL inference", "Filter/Effect/Video",
-      "Runs a neural network from an ONNX file on an OpenCL device", {},
-      {&sink_template, &src_template});
-
-  transform_class->transform_caps = gst_opencl_inference_transform_caps;
-  transform_class->sink_event = gst_opencl_inference_sink_event;
-  opencl::StreamPads<&GstOpenCLInference::streams>::install (klass, {&other_template});
-  transform_class->query = gst_opencl_inference_query;
-  filter_class->open = gst_opencl_inference_open;
-  filter_class->close = gst_opencl_inference_close;
-  filter_class->set_formats = gst_opencl_inference_set_formats;
-  filter_class->get_frame_size = gst_opencl_inference_get_frame_size;
-  filter_class->begin_frame = gst_opencl_inference_begin_frame;
-  filter_class->submit = gst_opencl_inference_submit;
-  filter_class->transform = gst_opencl_inference_transform;
-  transform_class->prepare_output_buffer = gst_opencl_inference_prepare_output_buffer;
-  /* Not that of GstOpenCLFilter, which keeps the tensors of the input */
-  transform_class->fixate_caps =
-      GST_BASE_TRANSFORM_CLASS (g_type_class_peek (GST_TYPE_BASE_TRANSFORM))->fixate_caps;
-  filter_class->process = gst_opencl_inference_process;
-}
+OPENCL_FILTER_DEFINE (openclinference, gst_opencl_inference, element)

@@ -67,9 +67,8 @@
 
 #include <gst/common/buffers.hpp>
 #include <gst/common/platform.hpp>
-#include <gst/common/settings.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #ifdef HAVE_TENSOR_META
 #include <gst/analytics/analytics.h>
@@ -139,10 +138,6 @@ struct _GstOpenCLTensorDecoder {
   opencl::Settings<DecoderSettings> *settings;
   DecoderWork *work;
 };
-
-G_DEFINE_TYPE (GstOpenCLTensorDecoder, gst_opencl_tensor_decoder, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (opencltensordecoder, "opencltensordecoder", GST_RANK_NONE,
-    gst_opencl_tensor_decoder_get_type ())
 
 template <typename Member>
 static auto
@@ -442,28 +437,14 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
 
 /* --- the class --- */
 
-static void
-gst_opencl_tensor_decoder_init (GstOpenCLTensorDecoder *self)
-{
-  self->settings = new opencl::Settings<DecoderSettings> (self, properties);
-  self->work = new DecoderWork ();
-}
+static const opencl::FilterElement<GstOpenCLTensorDecoder, &GstOpenCLTensorDecoder::work>
+    element = {"GstOpenCLTensorDecoder", properties, "OpenCL tensor decoder",
+        "Tensordecoder/Video",
+        "Finds classes, objects or text in the outputs of openclinference",
+        {&sink_template, &src_template},
+        {gst_opencl_tensor_decoder_prepare_output_buffer, gst_opencl_tensor_decoder_open,
+            gst_opencl_tensor_decoder_close, gst_opencl_tensor_decoder_process},
+        nullptr, opencl::drops_late_frames,
+        opencl::create<&GstOpenCLTensorDecoder::work>};
 
-static void
-gst_opencl_tensor_decoder_class_init (GstOpenCLTensorDecoderClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstOpenCLTensorDecoder::settings,
-      &GstOpenCLTensorDecoder::work> (klass, properties);
-  opencl::describe_element (klass, "OpenCL tensor decoder", "Tensordecoder/Video",
-      "Finds classes, objects or text in the outputs of openclinference", {},
-      {&sink_template, &src_template});
-
-  transform_class->prepare_output_buffer =
-      gst_opencl_tensor_decoder_prepare_output_buffer;
-  filter_class->open = gst_opencl_tensor_decoder_open;
-  filter_class->close = gst_opencl_tensor_decoder_close;
-  filter_class->process = gst_opencl_tensor_decoder_process;
-}
+OPENCL_FILTER_DEFINE (opencltensordecoder, gst_opencl_tensor_decoder, element)

@@ -106,7 +106,7 @@
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/device/readframe.hpp>
 #include <gst/opencl/elements/auxiliarystream.hpp>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
 
@@ -156,7 +156,6 @@ struct PlateImage {
 };
 } // namespace
 
-#define GST_TYPE_CHROMA_KEY (gst_chroma_key_get_type ())
 G_DECLARE_FINAL_TYPE (GstChromaKey, gst_chroma_key, GST, CHROMA_KEY, GstOpenCLFilter)
 
 struct _GstChromaKey {
@@ -171,9 +170,6 @@ struct _GstChromaKey {
   ChromaKeyWork *work;  /* between set_formats and close, else null */
   ChainMember *member;
 };
-
-G_DEFINE_TYPE (GstChromaKey, gst_chroma_key, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (chromakey, "chromakey", GST_RANK_NONE, GST_TYPE_CHROMA_KEY)
 
 const opencl::EnumTypeOf<Method> method_type ("GstChromaKeyMethod",
     {
@@ -555,8 +551,7 @@ gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
     end_search (self);
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && self->work)
     self->work->keyer.plate.forget ();
-  return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
-      ->sink_event (transform, event);
+  return opencl::base_transform ()->sink_event (transform, event);
 }
 
 static bool
@@ -709,8 +704,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     outcome = self->member->defer (
         filter, keying::KeyChain (keyer.distance_key (settings)), input, output, error);
   if (outcome == ChainMember::Outcome::plain)
-    return GST_OPENCL_FILTER_CLASS (gst_chroma_key_parent_class)
-        ->process (filter, input, output, event, error);
+    return opencl::base_filter ()->process (filter, input, output, event, error);
   return outcome == ChainMember::Outcome::done;
 }
 
@@ -729,36 +723,20 @@ static GstStaticPadTemplate plate_template =
     GST_STATIC_PAD_TEMPLATE ("plate", GST_PAD_SINK, GST_PAD_REQUEST,
         GST_STATIC_CAPS (SIDE_CAPS ("{RGBA, BGRA, ARGB, ABGR, RGBA64_LE}")));
 
-static void
-gst_chroma_key_init (GstChromaKey *self)
-{
-  self->sides = new opencl::AuxiliaryStreams;
-  self->settings = new opencl::Settings<ChromaKeySettings> (self, properties);
-  self->plate_image = new PlateImage;
-  self->member = new ChainMember;
-}
+static const opencl::FilterElement<GstChromaKey, &GstChromaKey::plate_image,
+    &GstChromaKey::sides, &GstChromaKey::work, &GstChromaKey::member>
+    element = {"GstChromaKey", properties, "Chroma key", "Filter/Effect/Video",
+        "Makes pixels of the key colour transparent on an OpenCL device", {},
+        {gst_chroma_key_sink_event, gst_chroma_key_close, gst_chroma_key_set_formats,
+            gst_chroma_key_transform, gst_chroma_key_process, &deferral},
+        [] (GstOpenCLFilterClass *klass) {
+          keying::set_up_camera_class (klass);
+          opencl::StreamPads<&GstChromaKey::sides>::install (
+              klass, {&garbage_template, &holdout_template, &plate_template});
+          GST_DEBUG_CATEGORY_INIT (chroma_key_debug, "chromakey", 0, "Chroma key");
+        },
+        opencl::drops_late_frames,
+        opencl::create<&GstChromaKey::sides, &GstChromaKey::plate_image,
+            &GstChromaKey::member>};
 
-static void
-gst_chroma_key_class_init (GstChromaKeyClass *klass)
-{
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstChromaKey::settings, &GstChromaKey::plate_image,
-      &GstChromaKey::sides, &GstChromaKey::work, &GstChromaKey::member> (
-      klass, properties);
-
-  keying::set_up_camera_class (filter_class);
-  opencl::describe_element (klass, "Chroma key", "Filter/Effect/Video",
-      "Makes pixels of the key colour transparent on an OpenCL device");
-
-  GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_chroma_key_sink_event;
-  opencl::StreamPads<&GstChromaKey::sides>::install (
-      klass, {&garbage_template, &holdout_template, &plate_template});
-  filter_class->close = gst_chroma_key_close;
-  filter_class->set_formats = gst_chroma_key_set_formats;
-  filter_class->transform = gst_chroma_key_transform;
-  filter_class->process = gst_chroma_key_process;
-  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
-
-  GST_DEBUG_CATEGORY_INIT (chroma_key_debug, "chromakey", 0, "Chroma key");
-}
+OPENCL_FILTER_DEFINE (chromakey, gst_chroma_key, element)

@@ -24,7 +24,7 @@
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 
 #include <algorithm>
 
@@ -35,9 +35,6 @@
 #include "chainmember.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/flowkey.cl"
-
-GST_DEBUG_CATEGORY_STATIC (flow_key_debug);
-#define GST_CAT_DEFAULT flow_key_debug
 
 namespace {
 using keying::ChainMember;
@@ -90,7 +87,6 @@ struct FlowKeyWork {
 };
 } // namespace
 
-#define GST_TYPE_FLOW_KEY (gst_flow_key_get_type ())
 G_DECLARE_FINAL_TYPE (GstFlowKey, gst_flow_key, GST, FLOW_KEY, GstOpenCLFilter)
 
 struct _GstFlowKey {
@@ -101,9 +97,6 @@ struct _GstFlowKey {
   ChainMember *member;
   guint upstream_key; /* key colour of the chromakey upstream (0xffRRGGBB), or 0 */
 };
-
-G_DEFINE_TYPE (GstFlowKey, gst_flow_key, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (flowkey, "flowkey", GST_RANK_NONE, GST_TYPE_FLOW_KEY)
 
 /* Properties */
 
@@ -155,8 +148,7 @@ gst_flow_key_sink_event (GstBaseTransform *transform, GstEvent *event)
     self->upstream_key = key;
     GST_OBJECT_UNLOCK (self);
   }
-  return GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
-      ->sink_event (transform, event);
+  return opencl::base_transform ()->sink_event (transform, event);
 }
 
 /* Kernels and work memory */
@@ -344,30 +336,15 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
              work.keyed.current (), queue, error);
 }
 
-static void
-gst_flow_key_init (GstFlowKey *self)
-{
-  self->settings = new opencl::Settings<FlowKeySettings> (self, properties);
-  self->member = new ChainMember;
-}
+static const opencl::FilterElement<GstFlowKey, &GstFlowKey::work, &GstFlowKey::member>
+    element = {"GstFlowKey", properties, "Flowing key", "Filter/Effect/Video",
+        "Extends the key over areas of even colour on an OpenCL device", {},
+        {gst_flow_key_sink_event, gst_flow_key_close, gst_flow_key_set_formats,
+            gst_flow_key_transform},
+        [] (GstOpenCLFilterClass *klass) {
+          keying::set_up_class (klass);
+          keying::ChainElement<&GstFlowKey::member, add_to_chain>::install (klass);
+        },
+        opencl::drops_late_frames, opencl::create<&GstFlowKey::member>};
 
-static void
-gst_flow_key_class_init (GstFlowKeyClass *klass)
-{
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstFlowKey::settings, &GstFlowKey::work,
-      &GstFlowKey::member> (klass, properties);
-
-  keying::set_up_class (filter_class);
-  opencl::describe_element (klass, "Flowing key", "Filter/Effect/Video",
-      "Extends the key over areas of even colour on an OpenCL device");
-
-  GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_flow_key_sink_event;
-  filter_class->close = gst_flow_key_close;
-  filter_class->set_formats = gst_flow_key_set_formats;
-  filter_class->transform = gst_flow_key_transform;
-  keying::ChainElement<&GstFlowKey::member, add_to_chain>::install (filter_class);
-
-  GST_DEBUG_CATEGORY_INIT (flow_key_debug, "flowkey", 0, "Flowing key");
-}
+OPENCL_FILTER_DEFINE (flowkey, gst_flow_key, element)

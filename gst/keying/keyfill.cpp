@@ -30,7 +30,7 @@
 #include <gst/opencl/elements/auxiliarystream.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/transfer/compositor/composition.hpp>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <memory>
@@ -40,9 +40,6 @@
 #include "input/inputformat.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/keyfill.cl"
-
-GST_DEBUG_CATEGORY_STATIC (key_fill_debug);
-#define GST_CAT_DEFAULT key_fill_debug
 
 namespace {
 enum class Method {
@@ -66,7 +63,6 @@ struct KeyFillWork {
 };
 } // namespace
 
-#define GST_TYPE_KEY_FILL (gst_key_fill_get_type ())
 G_DECLARE_FINAL_TYPE (GstKeyFill, gst_key_fill, GST, KEY_FILL, GstOpenCLFilter)
 
 struct _GstKeyFill {
@@ -77,9 +73,6 @@ struct _GstKeyFill {
   opencl::AuxiliaryStreams *backgrounds;
   bool has_started; /* the first frame is filled */
 };
-
-G_DEFINE_TYPE (GstKeyFill, gst_key_fill, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (keyfill, "keyfill", GST_RANK_NONE, GST_TYPE_KEY_FILL)
 
 const opencl::EnumTypeOf<Method> method_type ("GstKeyFillMethod",
     {
@@ -245,29 +238,16 @@ static GstStaticPadTemplate background_template = GST_STATIC_PAD_TEMPLATE (
         "ARGB, ABGR}, width=[1, 32767], height=[1, 32767]; video/x-raw, format={RGBA, "
         "BGRA, ARGB, ABGR}, width=[1, 32767], height=[1, 32767]"));
 
-static void
-gst_key_fill_init (GstKeyFill *self)
-{
-  self->backgrounds = new opencl::AuxiliaryStreams;
-  self->settings = new opencl::Settings<KeyFillSettings> (self, properties);
-}
+static const opencl::FilterElement<GstKeyFill, &GstKeyFill::work,
+    &GstKeyFill::backgrounds>
+    element = {"GstKeyFill", properties, "Key fill", "Filter/Effect/Video",
+        "Replaces keyed pixels by a colour or by another video on an OpenCL device", {},
+        {gst_key_fill_close, gst_key_fill_set_formats, gst_key_fill_transform},
+        [] (GstOpenCLFilterClass *klass) {
+          keying::set_up_class (klass);
+          opencl::StreamPads<&GstKeyFill::backgrounds>::install (
+              klass, {&background_template});
+        },
+        opencl::drops_late_frames, opencl::create<&GstKeyFill::backgrounds>};
 
-static void
-gst_key_fill_class_init (GstKeyFillClass *klass)
-{
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstKeyFill::settings, &GstKeyFill::work,
-      &GstKeyFill::backgrounds> (klass, properties);
-
-  keying::set_up_class (filter_class);
-  opencl::StreamPads<&GstKeyFill::backgrounds>::install (klass, {&background_template});
-  opencl::describe_element (klass, "Key fill", "Filter/Effect/Video",
-      "Replaces keyed pixels by a colour or by another video on an OpenCL device");
-
-  filter_class->close = gst_key_fill_close;
-  filter_class->set_formats = gst_key_fill_set_formats;
-  filter_class->transform = gst_key_fill_transform;
-
-  GST_DEBUG_CATEGORY_INIT (key_fill_debug, "keyfill", 0, "Key fill");
-}
+OPENCL_FILTER_DEFINE (keyfill, gst_key_fill, element)

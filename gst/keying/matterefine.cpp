@@ -32,7 +32,7 @@
  */
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
@@ -42,9 +42,6 @@
 #include "input/pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/matterefine.cl"
-
-GST_DEBUG_CATEGORY_STATIC (matte_refine_debug);
-#define GST_CAT_DEFAULT matte_refine_debug
 
 namespace {
 /* The kernels add at most 256 pixels of a cell. */
@@ -93,7 +90,6 @@ struct MatteRefineWork {
 };
 } // namespace
 
-#define GST_TYPE_MATTE_REFINE (gst_matte_refine_get_type ())
 G_DECLARE_FINAL_TYPE (
     GstMatteRefine, gst_matte_refine, GST, MATTE_REFINE, GstOpenCLFilter)
 
@@ -103,10 +99,6 @@ struct _GstMatteRefine {
   opencl::Settings<MatteRefineSettings> *settings;
   MatteRefineWork *work; /* between set_formats and close, else null */
 };
-
-G_DEFINE_TYPE (GstMatteRefine, gst_matte_refine, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    matterefine, "matterefine", GST_RANK_NONE, GST_TYPE_MATTE_REFINE)
 
 const opencl::PropertyTable<MatteRefineSettings> properties = {
     {"subsample", "Subsample",
@@ -303,34 +295,16 @@ gst_matte_refine_sink_event (GstBaseTransform *transform, GstEvent *event)
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && self->work)
     self->work->has_state = false;
-  return GST_BASE_TRANSFORM_CLASS (gst_matte_refine_parent_class)
-      ->sink_event (transform, event);
+  return opencl::base_transform ()->sink_event (transform, event);
 }
 
-static void
-gst_matte_refine_init (GstMatteRefine *self)
-{
-  self->settings = new opencl::Settings<MatteRefineSettings> (self, properties);
-  /* A dropped frame would change the frames after it. */
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
+static const opencl::FilterElement<GstMatteRefine, &GstMatteRefine::work> element = {
+    "GstMatteRefine", properties, "Matte refinement", "Filter/Effect/Video",
+    "Fits a coarse alpha channel to the edges of the picture on an OpenCL device", {},
+    {Work::close, gst_matte_refine_set_formats, gst_matte_refine_transform,
+        gst_matte_refine_sink_event},
+    keying::set_up_class,
+    /* A dropped frame would change the frames after it. */
+    opencl::keeps_all_frames};
 
-static void
-gst_matte_refine_class_init (GstMatteRefineClass *klass)
-{
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstMatteRefine::settings, &GstMatteRefine::work> (
-      klass, properties);
-
-  keying::set_up_class (filter_class);
-  opencl::describe_element (klass, "Matte refinement", "Filter/Effect/Video",
-      "Fits a coarse alpha channel to the edges of the picture on an OpenCL device");
-
-  filter_class->close = Work::close;
-  filter_class->set_formats = gst_matte_refine_set_formats;
-  filter_class->transform = gst_matte_refine_transform;
-  GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_matte_refine_sink_event;
-
-  GST_DEBUG_CATEGORY_INIT (matte_refine_debug, "matterefine", 0, "Matte refinement");
-}
+OPENCL_FILTER_DEFINE (matterefine, gst_matte_refine, element)

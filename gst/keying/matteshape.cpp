@@ -25,7 +25,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/transfer/compositor/gaussian.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <cmath>
@@ -34,9 +34,6 @@
 #include "input/pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/matteshape.cl"
-
-GST_DEBUG_CATEGORY_STATIC (matte_shape_debug);
-#define GST_CAT_DEFAULT matte_shape_debug
 
 namespace {
 const guint farthest = 64;
@@ -65,7 +62,6 @@ struct MatteShapeWork {
 };
 } // namespace
 
-#define GST_TYPE_MATTE_SHAPE (gst_matte_shape_get_type ())
 G_DECLARE_FINAL_TYPE (GstMatteShape, gst_matte_shape, GST, MATTE_SHAPE, GstOpenCLFilter)
 
 struct _GstMatteShape {
@@ -74,10 +70,6 @@ struct _GstMatteShape {
   opencl::Settings<MatteShapeSettings> *settings;
   MatteShapeWork *work; /* between set_formats and close, else null */
 };
-
-G_DEFINE_TYPE (GstMatteShape, gst_matte_shape, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    matteshape, "matteshape", GST_RANK_NONE, GST_TYPE_MATTE_SHAPE)
 
 const opencl::PropertyTable<MatteShapeSettings> properties = {
     {"grow", "Grow",
@@ -246,27 +238,10 @@ gst_matte_shape_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
              settings.invert ? opaque - flip : flip);
 }
 
-static void
-gst_matte_shape_init (GstMatteShape *self)
-{
-  self->settings = new opencl::Settings<MatteShapeSettings> (self, properties);
-}
+static const opencl::FilterElement<GstMatteShape, &GstMatteShape::work> element = {
+    "GstMatteShape", properties, "Matte shape", "Filter/Effect/Video",
+    "Grows, shrinks, feathers or inverts the alpha channel on an OpenCL device", {},
+    {Work::close, gst_matte_shape_set_formats, gst_matte_shape_transform},
+    keying::set_up_class};
 
-static void
-gst_matte_shape_class_init (GstMatteShapeClass *klass)
-{
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstMatteShape::settings, &GstMatteShape::work> (
-      klass, properties);
-
-  keying::set_up_class (filter_class);
-  opencl::describe_element (klass, "Matte shape", "Filter/Effect/Video",
-      "Grows, shrinks, feathers or inverts the alpha channel on an OpenCL device");
-
-  filter_class->close = Work::close;
-  filter_class->set_formats = gst_matte_shape_set_formats;
-  filter_class->transform = gst_matte_shape_transform;
-
-  GST_DEBUG_CATEGORY_INIT (matte_shape_debug, "matteshape", 0, "Matte shape");
-}
+OPENCL_FILTER_DEFINE (matteshape, gst_matte_shape, element)

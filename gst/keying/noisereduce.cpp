@@ -25,7 +25,7 @@
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 
 #include <algorithm>
 
@@ -36,9 +36,6 @@
 #include "chainmember.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/noisereduce.cl"
-
-GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
-#define GST_CAT_DEFAULT noise_reduce_debug
 
 namespace {
 using keying::ChainMember;
@@ -60,7 +57,6 @@ struct NoiseReduceWork {
 };
 } // namespace
 
-#define GST_TYPE_NOISE_REDUCE (gst_noise_reduce_get_type ())
 G_DECLARE_FINAL_TYPE (
     GstNoiseReduce, gst_noise_reduce, GST, NOISE_REDUCE, GstOpenCLFilter)
 
@@ -71,10 +67,6 @@ struct _GstNoiseReduce {
   NoiseReduceWork *work; /* between set_formats and close, else null */
   ChainMember *member;
 };
-
-G_DEFINE_TYPE (GstNoiseReduce, gst_noise_reduce, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    noisereduce, "noisereduce", GST_RANK_NONE, GST_TYPE_NOISE_REDUCE)
 
 /* Properties */
 
@@ -187,30 +179,17 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
       self, self->settings->committed (), input, output, queue, error);
 }
 
-static void
-gst_noise_reduce_init (GstNoiseReduce *self)
-{
-  self->settings = new opencl::Settings<NoiseReduceSettings> (self, properties);
-  self->member = new ChainMember;
-}
+static const opencl::FilterElement<GstNoiseReduce, &GstNoiseReduce::work,
+    &GstNoiseReduce::member>
+    element = {"GstNoiseReduce", properties, "Noise reduction of keys",
+        "Filter/Effect/Video",
+        "Removes single keyed pixels and fills single holes on an OpenCL device", {},
+        {gst_noise_reduce_close, gst_noise_reduce_set_formats,
+            gst_noise_reduce_transform},
+        [] (GstOpenCLFilterClass *klass) {
+          keying::set_up_class (klass);
+          keying::ChainElement<&GstNoiseReduce::member, add_to_chain>::install (klass);
+        },
+        opencl::drops_late_frames, opencl::create<&GstNoiseReduce::member>};
 
-static void
-gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
-{
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstNoiseReduce::settings, &GstNoiseReduce::work,
-      &GstNoiseReduce::member> (klass, properties);
-
-  keying::set_up_class (filter_class);
-  opencl::describe_element (klass, "Noise reduction of keys", "Filter/Effect/Video",
-      "Removes single keyed pixels and fills single holes on an OpenCL device");
-
-  filter_class->close = gst_noise_reduce_close;
-  filter_class->set_formats = gst_noise_reduce_set_formats;
-  filter_class->transform = gst_noise_reduce_transform;
-  keying::ChainElement<&GstNoiseReduce::member, add_to_chain>::install (filter_class);
-
-  GST_DEBUG_CATEGORY_INIT (
-      noise_reduce_debug, "noisereduce", 0, "Noise reduction of keys");
-}
+OPENCL_FILTER_DEFINE (noisereduce, gst_noise_reduce, element)

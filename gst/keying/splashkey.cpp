@@ -24,7 +24,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
@@ -35,9 +35,6 @@
 #include "input/pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/splashkey.cl"
-
-GST_DEBUG_CATEGORY_STATIC (splash_key_debug);
-#define GST_CAT_DEFAULT splash_key_debug
 
 namespace {
 
@@ -63,7 +60,6 @@ struct SplashKeyWork {
 };
 } // namespace
 
-#define GST_TYPE_SPLASH_KEY (gst_splash_key_get_type ())
 G_DECLARE_FINAL_TYPE (GstSplashKey, gst_splash_key, GST, SPLASH_KEY, GstOpenCLFilter)
 
 struct _GstSplashKey {
@@ -72,9 +68,6 @@ struct _GstSplashKey {
   opencl::Settings<SplashKeySettings> *settings;
   SplashKeyWork *work; /* between set_formats and close, else null */
 };
-
-G_DEFINE_TYPE (GstSplashKey, gst_splash_key, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (splashkey, "splashkey", GST_RANK_NONE, GST_TYPE_SPLASH_KEY)
 
 /* Properties */
 
@@ -199,27 +192,10 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
       cl_uint (fill ? 1 : 0), work.store ());
 }
 
-static void
-gst_splash_key_init (GstSplashKey *self)
-{
-  self->settings = new opencl::Settings<SplashKeySettings> (self, properties);
-}
+static const opencl::FilterElement<GstSplashKey, &GstSplashKey::work> element = {
+    "GstSplashKey", properties, "Splash key", "Filter/Effect/Video",
+    "Keys blocks that look like an earlier frame on an OpenCL device", {},
+    {Work::close, gst_splash_key_set_formats, gst_splash_key_transform},
+    keying::set_up_camera_class};
 
-static void
-gst_splash_key_class_init (GstSplashKeyClass *klass)
-{
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstSplashKey::settings, &GstSplashKey::work> (
-      klass, properties);
-
-  keying::set_up_camera_class (filter_class);
-  opencl::describe_element (klass, "Splash key", "Filter/Effect/Video",
-      "Keys blocks that look like an earlier frame on an OpenCL device");
-
-  filter_class->close = Work::close;
-  filter_class->set_formats = gst_splash_key_set_formats;
-  filter_class->transform = gst_splash_key_transform;
-
-  GST_DEBUG_CATEGORY_INIT (splash_key_debug, "splashkey", 0, "Splash key");
-}
+OPENCL_FILTER_DEFINE (splashkey, gst_splash_key, element)

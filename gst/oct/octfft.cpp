@@ -54,16 +54,13 @@
 #include <gst/opencl/device/preparation.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
 #include <gst/opencl/base/gstopencldeferred.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include "elements.h"
 #include "spectra/elementqueries.hpp"
 #include "spectra/fftcaps.hpp"
 #include "spectra/pendingspectra.hpp"
-
-GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
-#define GST_CAT_DEFAULT oct_fft_debug
 
 OCT_PADS (OCT_CAPS ("wavenumber", "{F32LE, CF32LE}"),
     "video/x-raw" ON_DEVICE ", format=(string){GRAY8, GRAY16_LE}, "
@@ -185,7 +182,6 @@ private:
 };
 } // namespace
 
-#define GST_TYPE_OCT_FFT (gst_oct_fft_get_type ())
 G_DECLARE_FINAL_TYPE (GstOctFFT, gst_oct_fft, GST, OCT_FFT, GstOpenCLFilter)
 
 struct _GstOctFFT {
@@ -197,9 +193,6 @@ struct _GstOctFFT {
   PreparedEngines *prepared;
   opencl::Preparation *preparation;
 };
-
-G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (octfft, "octfft", GST_RANK_NONE, GST_TYPE_OCT_FFT)
 
 const opencl::EnumTypeOf<Fused> fused_type = {"GstOctFused",
     {
@@ -287,8 +280,7 @@ gst_oct_fft_fixate_caps (
   self->caps_settings = self->settings->current ();
   if (direction == GST_PAD_SINK)
     others = oct::choose_kept_depths (GST_BASE_TRANSFORM_SRC_PAD (base), others);
-  others = GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
-               ->fixate_caps (base, direction, caps, others);
+  others = opencl::base_transform ()->fixate_caps (base, direction, caps, others);
   if (direction == GST_PAD_SINK && gst_caps_is_fixed (others)) {
     others = gst_caps_make_writable (others);
     oct::describe_fft_output (others, caps, self->caps_settings);
@@ -496,8 +488,7 @@ gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *
   const std::tuple range (
       work.settings.depth_start, work.depths (), work.output.image && work.settings.flip);
 
-  if (!GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
-           ->copy_metadata (base, input, output))
+  if (!opencl::base_transform ()->copy_metadata (base, input, output))
     return FALSE;
   /* Without a timestamp, DISCONT would mean a loss of unknown length, and move groups. */
   if (work.last_range && *work.last_range != range && work.output.image
@@ -793,8 +784,7 @@ gst_oct_fft_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *
   oct::AnnouncedSpectra *announced =
       direction == GST_PAD_SINK ? oct::asked_by<oct::AnnouncedSpectra> (query) : nullptr;
   if (!announced)
-    return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
-        ->query (base, direction, query);
+    return opencl::base_transform ()->query (base, direction, query);
   prepare_spectra (GST_OCT_FFT (base), *announced);
   return FALSE; /* unanswered, so that a tee forwards it to all branches */
 }
@@ -804,40 +794,18 @@ static const GstOpenCLDeferral deferral = {
 
 /* The class */
 
-static void
-gst_oct_fft_init (GstOctFFT *self)
-{
-  self->settings = new opencl::Settings<FftSettings> (self, properties);
-  self->prepared = new PreparedEngines;
-  self->preparation = new opencl::Preparation;
-  /* QoS of a slow display must not drop frames that another branch records. */
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
+static const opencl::FilterElement<GstOctFFT, &GstOctFFT::preparation, &GstOctFFT::work,
+    &GstOctFFT::prepared>
+    element = {"GstOctFFT", properties, "OCT Fourier transform", "Filter/Effect/Video",
+        "Computes depths or B-scan images from OCT spectra, on an OpenCL device",
+        {&sink_template, &src_template},
+        {gst_oct_fft_transform_caps, gst_oct_fft_copy_metadata, gst_oct_fft_query,
+            gst_oct_fft_open, gst_oct_fft_close, gst_oct_fft_set_formats,
+            gst_oct_fft_get_frame_size, gst_oct_fft_begin_frame, gst_oct_fft_transform,
+            opencl::FixateCaps{gst_oct_fft_fixate_caps}, &deferral},
+        nullptr,
+        /* QoS of a slow display must not drop frames that another branch records. */
+        opencl::keeps_all_frames,
+        opencl::create<&GstOctFFT::prepared, &GstOctFFT::preparation>};
 
-static void
-gst_oct_fft_class_init (GstOctFFTClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstOctFFT::settings, &GstOctFFT::preparation,
-      &GstOctFFT::work, &GstOctFFT::prepared> (klass, properties);
-
-  opencl::describe_element (klass, "OCT Fourier transform", "Filter/Effect/Video",
-      "Computes depths or B-scan images from OCT spectra, on an OpenCL device", {},
-      {&sink_template, &src_template});
-
-  transform_class->transform_caps = gst_oct_fft_transform_caps;
-  transform_class->fixate_caps = gst_oct_fft_fixate_caps;
-  transform_class->copy_metadata = gst_oct_fft_copy_metadata;
-  transform_class->query = gst_oct_fft_query;
-  filter_class->open = gst_oct_fft_open;
-  filter_class->close = gst_oct_fft_close;
-  filter_class->set_formats = gst_oct_fft_set_formats;
-  filter_class->get_frame_size = gst_oct_fft_get_frame_size;
-  filter_class->begin_frame = gst_oct_fft_begin_frame;
-  filter_class->transform = gst_oct_fft_transform;
-  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
-
-  GST_DEBUG_CATEGORY_INIT (oct_fft_debug, "octfft", 0, "OCT Fourier transform");
-}
+OPENCL_FILTER_DEFINE (octfft, gst_oct_fft, element)

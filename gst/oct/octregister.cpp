@@ -49,7 +49,6 @@
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/common/settings.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
@@ -59,7 +58,7 @@
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include "shared/arrayfield.hpp"
@@ -124,7 +123,6 @@ struct RegisterWork {
 };
 } // namespace
 
-#define GST_TYPE_OCT_REGISTER (gst_oct_register_get_type ())
 G_DECLARE_FINAL_TYPE (
     GstOctRegister, gst_oct_register, GST, OCT_REGISTER, GstOpenCLFilter)
 
@@ -134,10 +132,6 @@ struct _GstOctRegister {
   opencl::Settings<RegisterSettings> *settings;
   RegisterWork *work;
 };
-
-G_DEFINE_TYPE (GstOctRegister, gst_oct_register, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    octregister, "octregister", GST_RANK_NONE, GST_TYPE_OCT_REGISTER)
 
 /* --- caps --- */
 
@@ -335,21 +329,6 @@ gst_oct_register_set_formats (
          && work.pool.create (
              filter, "a volume", work.values () * sizeof (cl_float), error)
          && create_scores (self, error);
-}
-
-static gboolean
-gst_oct_register_open (GstOpenCLFilter *filter, GError **)
-{
-  GST_OCT_REGISTER (filter)->work = new RegisterWork;
-  return TRUE;
-}
-
-static void
-gst_oct_register_close (GstOpenCLFilter *filter)
-{
-  GstOctRegister *self = GST_OCT_REGISTER (filter);
-  self->settings->stop ();
-  delete std::exchange (self->work, nullptr);
 }
 
 /* --- messages --- */
@@ -581,8 +560,7 @@ gst_oct_register_sink_event (GstBaseTransform *base, GstEvent *event)
 
   if (self->work && type == GST_EVENT_EOS && self->settings->is_started ())
     push_rest (self);
-  const gboolean handled =
-      GST_BASE_TRANSFORM_CLASS (gst_oct_register_parent_class)->sink_event (base, event);
+  const gboolean handled = opencl::base_transform ()->sink_event (base, event);
   if (self->work && type == GST_EVENT_FLUSH_STOP) {
     restart (*self->work);
     self->work->next_number = 0;
@@ -613,34 +591,19 @@ const opencl::PropertyTable<RegisterSettings> properties = {
 
 /* --- the class --- */
 
-static void
-gst_oct_register_init (GstOctRegister *self)
-{
-  self->settings = new opencl::Settings<RegisterSettings> (self, properties);
-  /* QoS must not drop volumes, since each is part of a mean. */
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
+using Opened = opencl::WorkWhileOpen<GstOctRegister>;
 
-static void
-gst_oct_register_class_init (GstOctRegisterClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+static const opencl::FilterElement<GstOctRegister, &GstOctRegister::work> element = {
+    "GstOctRegister", properties, "OCT volume registration", "Filter/Effect",
+    "Registers and averages repeated volumes on an OpenCL device",
+    {&sink_template, &src_template},
+    {gst_oct_register_transform_caps, gst_oct_register_prepare_output_buffer,
+        gst_oct_register_sink_event, Opened::open, Opened::close,
+        gst_oct_register_set_formats, opencl::get_array_size<GstOpenCLFilter>,
+        gst_oct_register_begin_frame, gst_oct_register_submit,
+        gst_oct_register_transform},
+    nullptr,
+    /* QoS must not drop volumes, since each is part of a mean. */
+    opencl::keeps_all_frames};
 
-  opencl::install_settings<&GstOctRegister::settings, &GstOctRegister::work> (
-      klass, properties);
-  opencl::describe_element (klass, "OCT volume registration", "Filter/Effect",
-      "Registers and averages repeated volumes on an OpenCL device", {},
-      {&sink_template, &src_template});
-
-  transform_class->transform_caps = gst_oct_register_transform_caps;
-  transform_class->prepare_output_buffer = gst_oct_register_prepare_output_buffer;
-  transform_class->sink_event = gst_oct_register_sink_event;
-  filter_class->open = gst_oct_register_open;
-  filter_class->close = gst_oct_register_close;
-  filter_class->set_formats = gst_oct_register_set_formats;
-  filter_class->get_frame_size = opencl::get_array_size;
-  filter_class->begin_frame = gst_oct_register_begin_frame;
-  filter_class->submit = gst_oct_register_submit;
-  filter_class->transform = gst_oct_register_transform;
-}
+OPENCL_FILTER_DEFINE (octregister, gst_oct_register, element)

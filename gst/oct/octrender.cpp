@@ -47,7 +47,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/device/selfcheck.hpp>
 #include <gst/opencl/gstopenclframe.h>
@@ -119,7 +119,6 @@ struct View {
 };
 } // namespace
 
-#define GST_TYPE_OCT_RENDER (gst_oct_render_get_type ())
 G_DECLARE_FINAL_TYPE (GstOctRender, gst_oct_render, GST, OCT_RENDER, GstOpenCLFilter)
 
 struct _GstOctRender {
@@ -128,9 +127,6 @@ struct _GstOctRender {
   opencl::Settings<RenderSettings> *settings;
   RenderWork *work;
 };
-
-G_DEFINE_TYPE (GstOctRender, gst_oct_render, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (octrender, "octrender", GST_RANK_NONE, GST_TYPE_OCT_RENDER)
 
 /* --- the view --- */
 
@@ -223,8 +219,7 @@ gst_oct_render_fixate_caps (
     gst_structure_fixate_field_nearest_int (image, "width", usual_size);
     gst_structure_fixate_field_nearest_int (image, "height", usual_size);
   }
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_render_parent_class)
-      ->fixate_caps (base, direction, caps, others);
+  return opencl::base_transform ()->fixate_caps (base, direction, caps, others);
 }
 
 /* --- settings --- */
@@ -318,21 +313,6 @@ gst_oct_render_set_formats (
   work.in_force = self->settings->current ();
   work.colors = GST_VIDEO_INFO_FORMAT (image) == GST_VIDEO_FORMAT_RGBA;
   return read_volume (input, work, error) && create_kernels (self, error);
-}
-
-static gboolean
-gst_oct_render_open (GstOpenCLFilter *filter, GError **)
-{
-  GST_OCT_RENDER (filter)->work = new RenderWork;
-  return TRUE;
-}
-
-static void
-gst_oct_render_close (GstOpenCLFilter *filter)
-{
-  GstOctRender *self = GST_OCT_RENDER (filter);
-  self->settings->stop ();
-  delete std::exchange (self->work, nullptr);
 }
 
 /* --- frames --- */
@@ -450,14 +430,6 @@ const opencl::PropertyTable<RenderSettings> properties = {
 
 /* --- the class --- */
 
-static void
-gst_oct_render_init (GstOctRender *self)
-{
-  self->settings = new opencl::Settings<RenderSettings> (self, properties);
-  /* Dropped frames would make a rotation jump. */
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
-
 /* The default range is that of the levels of an image. */
 static gboolean
 gst_oct_render_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
@@ -465,32 +437,23 @@ gst_oct_render_query (GstBaseTransform *base, GstPadDirection direction, GstQuer
   oct::KeptDepths *depths =
       direction == GST_PAD_SINK ? oct::asked_by<oct::KeptDepths> (query) : nullptr;
   if (!depths)
-    return GST_BASE_TRANSFORM_CLASS (gst_oct_render_parent_class)
-        ->query (base, direction, query);
+    return opencl::base_transform ()->query (base, direction, query);
   depths->are_shown = true;
   return TRUE;
 }
 
-static void
-gst_oct_render_class_init (GstOctRenderClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+using Opened = opencl::WorkWhileOpen<GstOctRender>;
 
-  opencl::install_settings<&GstOctRender::settings, &GstOctRender::work> (
-      klass, properties);
-  opencl::describe_element (klass, "OCT volume renderer", "Filter/Effect/Video",
-      "Renders OCT volumes as video frames on an OpenCL device", {},
-      {&sink_template, &src_template});
+static const opencl::FilterElement<GstOctRender, &GstOctRender::work> element = {
+    "GstOctRender", properties, "OCT volume renderer", "Filter/Effect/Video",
+    "Renders OCT volumes as video frames on an OpenCL device",
+    {&sink_template, &src_template},
+    {gst_oct_render_transform_caps, gst_oct_render_query, Opened::open, Opened::close,
+        gst_oct_render_set_formats, opencl::get_array_size<GstOpenCLFilter>,
+        gst_oct_render_begin_frame, gst_oct_render_submit, gst_oct_render_transform,
+        opencl::FixateCaps{gst_oct_render_fixate_caps}},
+    nullptr,
+    /* Dropped frames would make a rotation jump. */
+    opencl::keeps_all_frames};
 
-  transform_class->transform_caps = gst_oct_render_transform_caps;
-  transform_class->query = gst_oct_render_query;
-  transform_class->fixate_caps = gst_oct_render_fixate_caps;
-  filter_class->open = gst_oct_render_open;
-  filter_class->close = gst_oct_render_close;
-  filter_class->set_formats = gst_oct_render_set_formats;
-  filter_class->get_frame_size = opencl::get_array_size;
-  filter_class->begin_frame = gst_oct_render_begin_frame;
-  filter_class->submit = gst_oct_render_submit;
-  filter_class->transform = gst_oct_render_transform;
-}
+OPENCL_FILTER_DEFINE (octrender, gst_oct_render, element)

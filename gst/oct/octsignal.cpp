@@ -99,9 +99,8 @@
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/buffers.hpp>
-#include <gst/common/settings.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
@@ -151,7 +150,6 @@ Schedule::is_due (const GstBuffer *buffer, guint64 interval)
 }
 } // namespace
 
-#define GST_TYPE_OCT_SIGNAL (gst_oct_signal_get_type ())
 G_DECLARE_FINAL_TYPE (GstOctSignal, gst_oct_signal, GST, OCT_SIGNAL, GstOpenCLFilter)
 
 struct _GstOctSignal {
@@ -161,9 +159,6 @@ struct _GstOctSignal {
   SignalWork *work; /* between open and close, else null */
   Schedule *schedule;
 };
-
-G_DEFINE_TYPE (GstOctSignal, gst_oct_signal, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (octsignal, "octsignal", GST_RANK_NONE, GST_TYPE_OCT_SIGNAL)
 
 const opencl::PropertyTable<SignalSettings> properties = {
     {"line", "A-line", "A-line to measure (-1 = mean of the frame)",
@@ -236,8 +231,7 @@ gst_oct_signal_query (GstBaseTransform *base, GstPadDirection direction, GstQuer
   GstCaps *filter = nullptr;
 
   if (direction != GST_PAD_SINK || GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
-    return GST_BASE_TRANSFORM_CLASS (gst_oct_signal_parent_class)
-        ->query (base, direction, query);
+    return opencl::base_transform ()->query (base, direction, query);
   gst_query_parse_caps (query, &filter);
   GstCaps *caps =
       opencl::filtered_caps (gst_static_pad_template_get_caps (&sink_template), filter);
@@ -273,8 +267,7 @@ gst_oct_signal_fixate_caps (
     gst_structure_fixate_field_nearest_fraction (
         plot, "framerate", rate.numerator, rate.denominator);
   }
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_signal_parent_class)
-      ->fixate_caps (base, direction, caps, others);
+  return opencl::base_transform ()->fixate_caps (base, direction, caps, others);
 }
 
 static bool
@@ -623,8 +616,7 @@ gst_oct_signal_submit_input_buffer (
   }
   if (!GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP)
       && self->schedule->is_due (input, self->settings->committed ().interval))
-    return GST_BASE_TRANSFORM_CLASS (gst_oct_signal_parent_class)
-        ->submit_input_buffer (base, discont, input);
+    return opencl::base_transform ()->submit_input_buffer (base, discont, input);
   gst_buffer_unref (input);
   return GST_BASE_TRANSFORM_FLOW_DROPPED;
 }
@@ -639,39 +631,21 @@ gst_oct_signal_sink_event (GstBaseTransform *base, GstEvent *event)
     drop_waiting (*self->work);
     *self->schedule = Schedule ();
   }
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_signal_parent_class)->sink_event (base, event);
+  return opencl::base_transform ()->sink_event (base, event);
 }
 
-static void
-gst_oct_signal_init (GstOctSignal *self)
-{
-  self->settings = new opencl::Settings<SignalSettings> (self, properties);
-  self->schedule = new Schedule;
-  /* QoS of a slow display must not drop measurements. */
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
+static const opencl::FilterElement<GstOctSignal, &GstOctSignal::work,
+    &GstOctSignal::schedule>
+    element = {"GstOctSignal", properties, "OCT signal", "Filter/Analyzer/Video",
+        "Measures and plots OCT spectra and A-scans, on an OpenCL device",
+        {&sink_template, &src_template},
+        {gst_oct_signal_query, gst_oct_signal_transform_caps,
+            gst_oct_signal_submit_input_buffer, gst_oct_signal_sink_event,
+            gst_oct_signal_open, gst_oct_signal_close, gst_oct_signal_set_formats,
+            gst_oct_signal_get_frame_size, gst_oct_signal_begin_frame,
+            gst_oct_signal_transform, opencl::FixateCaps{gst_oct_signal_fixate_caps}},
+        nullptr,
+        /* QoS of a slow display must not drop measurements. */
+        opencl::keeps_all_frames, opencl::create<&GstOctSignal::schedule>};
 
-static void
-gst_oct_signal_class_init (GstOctSignalClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstOctSignal::settings, &GstOctSignal::work,
-      &GstOctSignal::schedule> (klass, properties);
-  opencl::describe_element (klass, "OCT signal", "Filter/Analyzer/Video",
-      "Measures and plots OCT spectra and A-scans, on an OpenCL device", {},
-      {&sink_template, &src_template});
-
-  transform_class->query = gst_oct_signal_query;
-  transform_class->transform_caps = gst_oct_signal_transform_caps;
-  transform_class->fixate_caps = gst_oct_signal_fixate_caps;
-  transform_class->submit_input_buffer = gst_oct_signal_submit_input_buffer;
-  transform_class->sink_event = gst_oct_signal_sink_event;
-  filter_class->open = gst_oct_signal_open;
-  filter_class->close = gst_oct_signal_close;
-  filter_class->set_formats = gst_oct_signal_set_formats;
-  filter_class->get_frame_size = gst_oct_signal_get_frame_size;
-  filter_class->begin_frame = gst_oct_signal_begin_frame;
-  filter_class->transform = gst_oct_signal_transform;
-}
+OPENCL_FILTER_DEFINE (octsignal, gst_oct_signal, element)

@@ -26,11 +26,10 @@
  * Since: 0.4
  */
 #include <gst/common/filteredcaps.hpp>
-#include <gst/common/settings.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 
 #include <cmath>
 #include <utility>
@@ -48,7 +47,6 @@ static GstStaticPadTemplate sink_template =
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_CAPS_OF (ON_DEVICE, "float32")));
 
-#define GST_TYPE_OCT_SURFACE (gst_oct_surface_get_type ())
 G_DECLARE_FINAL_TYPE (GstOctSurface, gst_oct_surface, GST, OCT_SURFACE, GstOpenCLFilter)
 
 namespace {
@@ -89,10 +87,6 @@ struct _GstOctSurface {
   opencl::Settings<SurfaceSettings> *settings;
   SurfaceWork *work; /* between open and close, else null */
 };
-
-G_DEFINE_FINAL_TYPE (GstOctSurface, gst_oct_surface, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    octsurface, "octsurface", GST_RANK_NONE, GST_TYPE_OCT_SURFACE)
 
 /* --- caps --- */
 
@@ -193,45 +187,17 @@ gst_oct_surface_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
              cl_uint (settings.line_smooth / 2), cl_float (start), step, target);
 }
 
-static gboolean
-gst_oct_surface_open (GstOpenCLFilter *filter, GError **)
-{
-  GST_OCT_SURFACE (filter)->work = new SurfaceWork;
-  return TRUE;
-}
-
-static void
-gst_oct_surface_close (GstOpenCLFilter *filter)
-{
-  GstOctSurface *self = GST_OCT_SURFACE (filter);
-  self->settings->stop ();
-  delete std::exchange (self->work, nullptr);
-}
-
 /* --- the class --- */
 
-static void
-gst_oct_surface_init (GstOctSurface *self)
-{
-  self->settings = new opencl::Settings<SurfaceSettings> (self, properties);
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
+using Opened = opencl::WorkWhileOpen<GstOctSurface>;
 
-static void
-gst_oct_surface_class_init (GstOctSurfaceClass *klass)
-{
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+static const opencl::FilterElement<GstOctSurface, &GstOctSurface::work> element = {
+    "GstOctSurface", properties, "OCT surface", "Filter/Analyzer/Video",
+    "Finds the depth of the surface of each A-line on an OpenCL device",
+    {&sink_template, &src_template},
+    {gst_oct_surface_transform_caps, Opened::open, Opened::close,
+        gst_oct_surface_set_formats, opencl::get_array_size<GstOpenCLFilter>,
+        gst_oct_surface_begin_frame, gst_oct_surface_transform},
+    nullptr, opencl::keeps_all_frames};
 
-  opencl::install_settings<&GstOctSurface::settings, &GstOctSurface::work> (
-      klass, properties);
-  opencl::describe_element (klass, "OCT surface", "Filter/Analyzer/Video",
-      "Finds the depth of the surface of each A-line on an OpenCL device", {},
-      {&sink_template, &src_template});
-  GST_BASE_TRANSFORM_CLASS (klass)->transform_caps = gst_oct_surface_transform_caps;
-  filter_class->open = gst_oct_surface_open;
-  filter_class->close = gst_oct_surface_close;
-  filter_class->set_formats = gst_oct_surface_set_formats;
-  filter_class->get_frame_size = opencl::get_array_size;
-  filter_class->begin_frame = gst_oct_surface_begin_frame;
-  filter_class->transform = gst_oct_surface_transform;
-}
+OPENCL_FILTER_DEFINE (octsurface, gst_oct_surface, element)

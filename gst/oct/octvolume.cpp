@@ -67,7 +67,7 @@
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include "depth/structuremeta.hpp"
 #include "elements.h"
@@ -142,7 +142,6 @@ struct VolumeWork {
 };
 } // namespace
 
-#define GST_TYPE_OCT_VOLUME (gst_oct_volume_get_type ())
 G_DECLARE_FINAL_TYPE (GstOctVolume, gst_oct_volume, GST, OCT_VOLUME, GstOpenCLFilter)
 
 struct _GstOctVolume {
@@ -153,9 +152,6 @@ struct _GstOctVolume {
   VolumeExtent
       meta_extent; /* from the meta of the buffers; protected by the object lock */
 };
-
-G_DEFINE_TYPE (GstOctVolume, gst_oct_volume, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (octvolume, "octvolume", GST_RANK_NONE, GST_TYPE_OCT_VOLUME)
 
 /* --- caps --- */
 
@@ -653,8 +649,7 @@ gst_oct_volume_prepare_output_buffer (
   VolumeWork &work = *GST_OCT_VOLUME (base)->work;
 
   if (work.emits_rows ())
-    return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
-        ->prepare_output_buffer (base, input, output);
+    return opencl::base_transform ()->prepare_output_buffer (base, input, output);
   *output = work.ready.take ();
   return GST_FLOW_OK;
 }
@@ -662,8 +657,7 @@ gst_oct_volume_prepare_output_buffer (
 static gboolean
 gst_oct_volume_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *output)
 {
-  if (!GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
-           ->copy_metadata (base, input, output))
+  if (!opencl::base_transform ()->copy_metadata (base, input, output))
     return FALSE;
   GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_GAP);
   if (GST_OCT_VOLUME (base)->work->rows.has_gaps ())
@@ -707,8 +701,7 @@ gst_oct_volume_sink_event (GstBaseTransform *base, GstEvent *event)
     if (gst_event_has_name (event, GST_OPENCL_LOST_FRAME))
       self->work->missing++;
   }
-  const gboolean handled =
-      GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)->sink_event (base, event);
+  const gboolean handled = opencl::base_transform ()->sink_event (base, event);
   if (self->work && type == GST_EVENT_FLUSH_STOP && self->settings->is_started ()) {
     self->work->sequence.restart ();
     restart_volume (*self->work, self->work->rows.rows ());
@@ -792,15 +785,6 @@ const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSetti
 
 /* --- the class --- */
 
-static void
-gst_oct_volume_init (GstOctVolume *self)
-{
-  self->settings = new opencl::Settings<VolumeSettings> (self, properties);
-  self->meta_extent = VolumeExtent ();
-  /* QoS must not drop B-scans, since each is a row of the volume. */
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
-
 /* Elements that keep depths get volumes. */
 static GstCaps *
 gst_oct_volume_fixate_caps (
@@ -808,8 +792,7 @@ gst_oct_volume_fixate_caps (
 {
   if (direction == GST_PAD_SINK)
     others = oct::choose_kept_depths (GST_BASE_TRANSFORM_SRC_PAD (base), others);
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
-      ->fixate_caps (base, direction, caps, others);
+  return opencl::base_transform ()->fixate_caps (base, direction, caps, others);
 }
 
 /* A volume keeps depths, a projection shows them. */
@@ -819,8 +802,7 @@ gst_oct_volume_query (GstBaseTransform *base, GstPadDirection direction, GstQuer
   oct::KeptDepths *depths =
       direction == GST_PAD_SINK ? oct::asked_by<oct::KeptDepths> (query) : nullptr;
   if (!depths)
-    return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
-        ->query (base, direction, query);
+    return opencl::base_transform ()->query (base, direction, query);
   oct::ask_peer (GST_BASE_TRANSFORM_SRC_PAD (base), *depths);
   GstCaps *video = gst_caps_from_string ("video/x-raw(ANY)");
   GstCaps *taken = gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (base), nullptr);
@@ -831,29 +813,19 @@ gst_oct_volume_query (GstBaseTransform *base, GstPadDirection direction, GstQuer
   return TRUE;
 }
 
-static void
-gst_oct_volume_class_init (GstOctVolumeClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+static const opencl::FilterElement<GstOctVolume, &GstOctVolume::work> element = {
+    "GstOctVolume", properties, "OCT volume", "Filter/Effect/Video",
+    "Collects B-scans into volumes or en face projections on an OpenCL device",
+    {&sink_template, &src_template},
+    {gst_oct_volume_transform_caps, gst_oct_volume_query,
+        gst_oct_volume_prepare_output_buffer, gst_oct_volume_copy_metadata,
+        gst_oct_volume_sink_event, gst_oct_volume_open, gst_oct_volume_close,
+        gst_oct_volume_set_formats, opencl::get_array_size<GstOpenCLFilter>,
+        gst_oct_volume_begin_frame, gst_oct_volume_submit, gst_oct_volume_transform,
+        opencl::FixateCaps{gst_oct_volume_fixate_caps}},
+    nullptr,
+    /* QoS must not drop B-scans, since each is a row of the volume. */
+    opencl::keeps_all_frames,
+    [] (GstOctVolume *self) { self->meta_extent = VolumeExtent (); }};
 
-  opencl::install_settings<&GstOctVolume::settings, &GstOctVolume::work> (
-      klass, properties);
-  opencl::describe_element (klass, "OCT volume", "Filter/Effect/Video",
-      "Collects B-scans into volumes or en face projections on an OpenCL device", {},
-      {&sink_template, &src_template});
-
-  transform_class->transform_caps = gst_oct_volume_transform_caps;
-  transform_class->fixate_caps = gst_oct_volume_fixate_caps;
-  transform_class->query = gst_oct_volume_query;
-  transform_class->prepare_output_buffer = gst_oct_volume_prepare_output_buffer;
-  transform_class->copy_metadata = gst_oct_volume_copy_metadata;
-  transform_class->sink_event = gst_oct_volume_sink_event;
-  filter_class->open = gst_oct_volume_open;
-  filter_class->close = gst_oct_volume_close;
-  filter_class->set_formats = gst_oct_volume_set_formats;
-  filter_class->get_frame_size = opencl::get_array_size;
-  filter_class->begin_frame = gst_oct_volume_begin_frame;
-  filter_class->submit = gst_oct_volume_submit;
-  filter_class->transform = gst_oct_volume_transform;
-}
+OPENCL_FILTER_DEFINE (octvolume, gst_oct_volume, element)

@@ -134,7 +134,7 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/device/preparation.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
-#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
@@ -224,7 +224,6 @@ struct KnownWidths {
 };
 } // namespace
 
-#define GST_TYPE_OCT_WINDOW_INTERP (gst_oct_window_interp_get_type ())
 G_DECLARE_FINAL_TYPE (
     GstOctWindowInterp, gst_oct_window_interp, GST, OCT_WINDOW_INTERP, GstOpenCLFilter)
 
@@ -241,10 +240,6 @@ struct _GstOctWindowInterp {
   guint calibrations; /* WindowInterpSettings::calibrations of the last calibration */
   bool is_saturated;  /* a warning was posted, and saturation has not ended since */
 };
-
-G_DEFINE_TYPE (GstOctWindowInterp, gst_oct_window_interp, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    octwindowinterp, "octwindowinterp", GST_RANK_NONE, GST_TYPE_OCT_WINDOW_INTERP)
 
 /* Caps */
 
@@ -270,8 +265,7 @@ static GstCaps *
 gst_oct_window_interp_fixate_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *others)
 {
-  others = GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
-               ->fixate_caps (base, direction, caps, others);
+  others = opencl::base_transform ()->fixate_caps (base, direction, caps, others);
   guint samples, lines;
   if (direction != GST_PAD_SINK || gst_caps_is_empty (others)
       || !oct::parse_spectra (caps, &samples, &lines))
@@ -633,8 +627,7 @@ gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
     self->sharpening->finish (GST_ELEMENT (self));
     report_last_counts (self);
   }
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
-      ->sink_event (transform, event);
+  return opencl::base_transform ()->sink_event (transform, event);
 }
 
 static gboolean
@@ -746,8 +739,7 @@ gst_oct_window_interp_query (
       direction == GST_PAD_SRC ? oct::asked_by<oct::PeakWidths> (query) : nullptr;
   if (widths)
     return answer_widths (GST_OCT_WINDOW_INTERP (base), *widths);
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
-      ->query (base, direction, query);
+  return opencl::base_transform ()->query (base, direction, query);
 }
 
 /* The work */
@@ -903,59 +895,42 @@ gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
     report_counts (self, self->work->counts.poll (gst_opencl_filter_get_queue (filter)));
   if (can_defer (self, input, output))
     return defer (self, input, output, event, error);
-  return GST_OPENCL_FILTER_CLASS (gst_oct_window_interp_parent_class)
-      ->process (filter, input, output, event, error);
+  return opencl::base_filter ()->process (filter, input, output, event, error);
 }
 
 /* The element defers work, but merges none. */
 static const GstOpenCLDeferral deferral = {
     oct::DeferredSpectra::get_type, nullptr, nullptr};
 
-static void
-gst_oct_window_interp_init (GstOctWindowInterp *self)
-{
-  self->settings =
-      new opencl::Settings<WindowInterpSettings> (self, oct::window_interp_properties);
-  self->preparation = new opencl::Preparation;
-  self->prepared = new PreparedStage;
-  self->calibration = new oct::LiveCalibration;
-  self->sharpening = new oct::LiveSharpening;
-  oct::settings_file_follow (GST_ELEMENT (self));
-  self->widths = new KnownWidths;
-  /* QoS of a slow display must not drop frames that another branch records. */
-  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
-}
+static const opencl::FilterElement<GstOctWindowInterp, &GstOctWindowInterp::preparation,
+    &GstOctWindowInterp::work, &GstOctWindowInterp::prepared,
+    &GstOctWindowInterp::calibration, &GstOctWindowInterp::sharpening,
+    &GstOctWindowInterp::widths>
+    element = {"GstOctWindowInterp", oct::window_interp_properties,
+        "OCT resampling and windowing", "Filter/Effect/Video",
+        "Resamples raw OCT spectra to even wavenumbers and applies a window, on an "
+        "OpenCL "
+        "device",
+        {&sink_template, &src_template},
+        {gst_oct_window_interp_transform_caps, gst_oct_window_interp_query,
+            gst_oct_window_interp_sink_event, gst_oct_window_interp_open,
+            gst_oct_window_interp_close, gst_oct_window_interp_set_formats,
+            gst_oct_window_interp_get_frame_size, gst_oct_window_interp_begin_frame,
+            gst_oct_window_interp_transform, gst_oct_window_interp_process,
+            opencl::FixateCaps{gst_oct_window_interp_fixate_caps}, &deferral},
+        [] (GstOpenCLFilterClass *klass) {
+          GST_DEBUG_CATEGORY_INIT (oct_window_interp_debug, "octwindowinterp", 0,
+              "OCT resampling and windowing");
+        },
+        /* QoS of a slow display must not drop frames that another branch records. */
+        opencl::keeps_all_frames,
+        [] (GstOctWindowInterp *self) {
+          self->preparation = new opencl::Preparation;
+          self->prepared = new PreparedStage;
+          self->calibration = new oct::LiveCalibration;
+          self->sharpening = new oct::LiveSharpening;
+          oct::settings_file_follow (GST_ELEMENT (self));
+          self->widths = new KnownWidths;
+        }};
 
-static void
-gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
-{
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
-  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-
-  opencl::install_settings<&GstOctWindowInterp::settings,
-      &GstOctWindowInterp::preparation, &GstOctWindowInterp::work,
-      &GstOctWindowInterp::prepared, &GstOctWindowInterp::calibration,
-      &GstOctWindowInterp::sharpening, &GstOctWindowInterp::widths> (
-      klass, oct::window_interp_properties);
-
-  opencl::describe_element (klass, "OCT resampling and windowing", "Filter/Effect/Video",
-      "Resamples raw OCT spectra to even wavenumbers and applies a window, on an OpenCL "
-      "device",
-      {}, {&sink_template, &src_template});
-
-  transform_class->transform_caps = gst_oct_window_interp_transform_caps;
-  transform_class->fixate_caps = gst_oct_window_interp_fixate_caps;
-  transform_class->query = gst_oct_window_interp_query;
-  transform_class->sink_event = gst_oct_window_interp_sink_event;
-  filter_class->open = gst_oct_window_interp_open;
-  filter_class->close = gst_oct_window_interp_close;
-  filter_class->set_formats = gst_oct_window_interp_set_formats;
-  filter_class->get_frame_size = gst_oct_window_interp_get_frame_size;
-  filter_class->begin_frame = gst_oct_window_interp_begin_frame;
-  filter_class->transform = gst_oct_window_interp_transform;
-  filter_class->process = gst_oct_window_interp_process;
-  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
-
-  GST_DEBUG_CATEGORY_INIT (
-      oct_window_interp_debug, "octwindowinterp", 0, "OCT resampling and windowing");
-}
+OPENCL_FILTER_DEFINE (octwindowinterp, gst_oct_window_interp, element)

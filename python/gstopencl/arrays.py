@@ -327,11 +327,15 @@ class Engine:
         self.pipeline.set_state(Gst.State.PLAYING)
         segment = Gst.Segment()
         segment.init(Gst.Format.TIME)
-        for pad, operand in zip(self.pads, operands.values()):
+        for pad, operand in self.fed(operands):
             pad.set_active(True)
             pad.push_event(Gst.Event.new_stream_start(pad.get_name()))
             pad.push_event(Gst.Event.new_caps(Gst.Caps.from_string(operand.caps)))
             pad.push_event(Gst.Event.new_segment(segment))
+
+    def fed(self, operands):
+        """The element computes in the thread that pushes to the first pad, so that it is the last."""
+        return reversed(list(zip(self.pads, operands.values())))
 
     def call(self, operands, arguments):
         """Returns the result as a view of GStreamer's memory, None if the engine is closed."""
@@ -350,8 +354,7 @@ class Engine:
                 self.start(operands)
             # The element keeps its inputs until the next ones come.
             self.kept = [operand.array for operand in operands.values() if operand.is_wrapped]
-            flows = [pad.push(operand.buffer()) for pad, operand in
-                     zip(self.pads, operands.values())]
+            flows = [pad.push(operand.buffer()) for pad, operand in self.fed(operands)]
             sample = self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
                                  is_changed and not is_first)
             try:

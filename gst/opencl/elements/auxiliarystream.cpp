@@ -7,7 +7,6 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/common/buffers.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
-#include <gst/opencl/device/readframe.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 
 #include <algorithm>
@@ -64,14 +63,14 @@ AuxiliaryStream::chain (GstPad *pad, GstObject *element, GstBuffer *buffer)
                                      stream.is_video ? &stream.format : nullptr,
                                      stream.array.bytes (), &stream.n_invalid)
                                  : GST_FLOW_OK;
-  if (flow == GST_FLOW_OK)
-    return stream.store (buffer);
+  if (flow == GST_FLOW_OK || flow == GST_FLOW_CUSTOM_SUCCESS)
+    return stream.store (buffer, flow != GST_FLOW_OK);
   gst_buffer_unref (buffer);
-  return flow == GST_FLOW_CUSTOM_SUCCESS ? GST_FLOW_OK : flow;
+  return flow;
 }
 
 GstFlowReturn
-AuxiliaryStream::store (GstBuffer *buffer)
+AuxiliaryStream::store (GstBuffer *buffer, bool is_lost)
 {
   if (GstQuery *latency = frames == 0 ? gst_query_new_latency () : nullptr) {
     if (gst_pad_peer_query (pad_, latency))
@@ -85,7 +84,7 @@ AuxiliaryStream::store (GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return flushing ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   }
-  next = {buffer, format, is_video, array, ++frames};
+  next = {buffer, format, is_video, array, ++frames, is_lost};
   may_warn = false;
   next_begin = running_time_of (segment, GST_BUFFER_PTS (buffer));
   changed.notify_all ();
@@ -156,8 +155,11 @@ AuxiliaryStream::flush (bool is)
 gboolean
 AuxiliaryStream::activate (GstPad *pad, GstObject *, GstPadMode, gboolean active)
 {
-  stream_of (pad)->is_stale = true;
-  stream_of (pad)->flush (!active);
+  AuxiliaryStream &stream = *stream_of (pad);
+  stream.is_stale = true;
+  stream.flush (!active);
+  std::lock_guard<std::mutex> lock (stream.mutex);
+  stream.has_format = false;
   return TRUE;
 }
 
@@ -168,6 +170,13 @@ AuxiliaryStream::is_interrupted ()
 {
   std::lock_guard<std::mutex> lock (mutex);
   return interrupted || flushing;
+}
+
+bool
+AuxiliaryStream::has_ended ()
+{
+  std::lock_guard<std::mutex> lock (mutex);
+  return !next.buffer && (ended || !gst_pad_is_linked (pad_));
 }
 
 void
@@ -227,6 +236,30 @@ AuxiliaryStream::warn (std::unique_lock<std::mutex> &lock)
   lock.lock ();
 }
 
+void
+AuxiliaryStream::wait_for_change (std::unique_lock<std::mutex> &lock, guint &steps)
+{
+  if (!may_warn)
+    changed.wait (lock);
+  else if (changed.wait_for (lock, step) == std::cv_status::timeout
+           && ++steps == steps_before_warning)
+    warn (lock);
+}
+
+void
+AuxiliaryStream::take_next ()
+{
+  if (next.is_lost)
+    n_lost++;
+  else
+    std::swap (current, next);
+  gst_clear_buffer (&next.buffer);
+  if (GST_CLOCK_TIME_IS_VALID (next_begin) && !next.is_lost
+      && GST_BUFFER_DURATION_IS_VALID (current.buffer))
+    known_until = next_begin + GST_BUFFER_DURATION (current.buffer);
+  changed.notify_all ();
+}
+
 const AuxiliaryStream::Frame &
 AuxiliaryStream::frame_at (GstClockTime time, bool waits)
 {
@@ -238,25 +271,28 @@ AuxiliaryStream::frame_at (GstClockTime time, bool waits)
     current = {};
   }
   for (;;) {
-    if (!next_is_due (time)) {
+    if (interrupted || !next_is_due (time)) {
       if (!waits || must_not_wait (time))
         return current;
-      if (!may_warn)
-        changed.wait (lock);
-      else if (changed.wait_for (lock, step) == std::cv_status::timeout
-               && ++steps == steps_before_warning)
-        warn (lock);
+      wait_for_change (lock, steps);
       continue;
     }
-    gst_clear_buffer (&current.buffer);
-    std::swap (current, next);
-    if (GST_CLOCK_TIME_IS_VALID (next_begin)
-        && GST_BUFFER_DURATION_IS_VALID (current.buffer))
-      known_until = next_begin + GST_BUFFER_DURATION (current.buffer);
-    changed.notify_all ();
+    take_next ();
     if (!GST_CLOCK_TIME_IS_VALID (time))
       return current;
   }
+}
+
+bool
+AuxiliaryStream::wait_for_caps (Frame &caps)
+{
+  std::unique_lock<std::mutex> lock (mutex);
+  guint steps = 0;
+
+  while (!has_format && !must_not_wait (GST_CLOCK_TIME_NONE))
+    wait_for_change (lock, steps);
+  caps = {nullptr, format, is_video, array};
+  return has_format;
 }
 
 /* --- all auxiliary streams of an element --- */
@@ -340,7 +376,35 @@ AuxiliaryStreams::follow_state (GstStateChange change)
     interrupt (stops);
 }
 
+gboolean
+AuxiliaryStreams::seek (GstEvent *event, const std::function<gboolean ()> &seek_main)
+{
+  GstSeekFlags flags;
+  gst_event_parse_seek (
+      event, nullptr, nullptr, &flags, nullptr, nullptr, nullptr, nullptr);
+  const bool flushes = flags & GST_SEEK_FLAG_FLUSH;
+  if (flushes)
+    interrupt (true);
+  for (const auto &stream : all ())
+    gst_pad_push_event (stream->pad (), gst_event_ref (event));
+  const gboolean done = seek_main ();
+  if (flushes)
+    interrupt (false);
+  return done;
+}
+
 /* --- a frame on the device --- */
+
+bool
+AuxiliaryStream::Frame::map (GstOpenCLFilter *filter, ReadFrame &mapped,
+    cl_command_queue queue, GError **error) const
+{
+  GstBuffer *own = gst_opencl_filter_import (filter, buffer, error);
+  const bool is =
+      own && mapped.map (own, is_video ? &info : nullptr, array.bytes (), queue, error);
+  gst_clear_buffer (&own);
+  return is;
+}
 
 bool
 AuxiliaryFrame::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
@@ -357,13 +421,9 @@ AuxiliaryFrame::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
   const AuxiliaryStream::Frame &current = found->frame_at (time);
   if (current.number == number)
     return true;
-  GstBuffer *buffer = gst_opencl_filter_import (filter, current.buffer, error);
   ReadFrame frame;
-  bool processed = buffer
-                   && frame.map (buffer, current.is_video ? &current.info : nullptr,
-                       current.array.bytes (), queue, error)
-                   && process (frame.frame (), current);
-  gst_clear_buffer (&buffer);
+  const bool processed =
+      current.map (filter, frame, queue, error) && process (frame.frame (), current);
   number = processed ? current.number : 0;
   return processed;
 }

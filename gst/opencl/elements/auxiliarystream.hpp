@@ -6,6 +6,7 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/common/arrayformat.hpp>
+#include <gst/opencl/device/readframe.hpp>
 #include <gst/video/video.h>
 #include <gst/gst.h>
 #include <gst/opencl/gstopenclfilter.h>
@@ -37,16 +38,27 @@ public:
     GstBuffer *buffer = nullptr; /* (nullable): valid until the next call */
     GstVideoInfo info;
     bool is_video = false;
-    ArrayFormat array; /* of caps that are no video */
-    guint number = 0;  /* counts the frames, from 1 */
+    ArrayFormat array;    /* of caps that are no video */
+    guint number = 0;     /* counts the frames, from 1 */
+    bool is_lost = false; /* the frame is invalid, and the one before it stays in use */
+
+    /* Maps a copy of the frame in memory of the filter's context. */
+    bool map (GstOpenCLFilter *filter, ReadFrame &mapped, cl_command_queue queue,
+        GError **error) const;
   };
   /* Waits for the frame of `time`, the running time of the input frame, unless `waits` is
    * false. Posts one WARNING if the first frame takes more than five seconds. */
   const Frame &frame_at (GstClockTime time, bool waits = true);
+  /* Waits for caps. Sets the format of `caps`. Returns false if there are none. */
+  bool wait_for_caps (Frame &caps);
+  /* Counts the invalid frames up to that of the last call of frame_at () */
+  guint losses () const { return n_lost; }
   /* Returns true after the first frame, if it did not come from a live source. */
   bool is_recorded ();
   /* Returns true if threads do not wait for frames now. */
   bool is_interrupted ();
+  /* Returns true if no frame comes any more. */
+  bool has_ended ();
 
   /* --- other threads --- */
 
@@ -58,12 +70,14 @@ private:
   static gboolean event (GstPad *pad, GstObject *parent, GstEvent *event);
   static gboolean activate (
       GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active);
-  GstFlowReturn store (GstBuffer *buffer);
+  GstFlowReturn store (GstBuffer *buffer, bool is_lost);
   void handle_event (GstEvent *event);
   void flush (bool is);
   static void wake (GstPad *pad, GstPad *peer, gpointer stream);
   bool next_is_due (GstClockTime time) const;
   bool must_not_wait (GstClockTime time) const;
+  void take_next ();
+  void wait_for_change (std::unique_lock<std::mutex> &lock, guint &steps);
   void warn (std::unique_lock<std::mutex> &lock);
 
   GstPad *const pad_;
@@ -76,7 +90,7 @@ private:
   Frame current, next;
   GstClockTime next_begin = GST_CLOCK_TIME_NONE;
   GstClockTime known_until = 0; /* running time until which `current` is valid */
-  guint frames = 0, n_invalid = 0;
+  guint frames = 0, n_invalid = 0, n_lost = 0;
   bool ended = false, flushing = true, interrupted = false;
   std::atomic<bool> is_stale{false}; /* `current` is from before a stop */
   gboolean is_live = FALSE;
@@ -101,6 +115,9 @@ public:
    * stops. */
   void follow_event (GstEvent *event);
   void follow_state (GstStateChange change);
+  /* Sends a seek of the main stream to the others first. No frame of them is used before
+   * `seek_main` returns. */
+  gboolean seek (GstEvent *event, const std::function<gboolean ()> &seek_main);
 
 private:
   void interrupt (bool is);

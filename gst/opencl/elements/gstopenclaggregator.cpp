@@ -12,9 +12,10 @@
  */
 #include <gst/opencl/gstopenclaggregator.h>
 
-#include "aggregatorparts.hpp"
+#include "elementcore.hpp"
 
 #include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 
 #include <list>
@@ -184,32 +185,86 @@ parent_of_all ()
   return GST_AGGREGATOR_CLASS (gst_opencl_aggregator_parent_class);
 }
 
-namespace {
-struct Base {
-  static ElementCore &core (gpointer aggregator) { return core_of (aggregator); }
-  static GstAggregatorClass *parent () { return parent_of_all (); }
-  static bool open (gpointer aggregator, GError **error)
-  {
-    auto *self = GST_OPENCL_AGGREGATOR (aggregator);
-    GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
-    return !klass->open || klass->open (self, error);
-  }
-  static void close (gpointer aggregator)
-  {
-    auto *self = GST_OPENCL_AGGREGATOR (aggregator);
-    GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
-    if (klass->close)
-      klass->close (self);
-  }
-  static void drop_inputs (gpointer aggregator) {} /* the parent class does */
-  static bool get_format (gpointer aggregator, GstCaps *caps, Format &format)
-  {
-    format = Format (caps);
-    return true;
-  }
-};
-using Parts = opencl::AggregatorParts<Base>;
-} // namespace
+/* --- life cycle --- */
+
+static void
+gst_opencl_aggregator_set_context (GstElement *element, GstContext *context)
+{
+  core_of (element).set_context (context);
+  GST_ELEMENT_CLASS (gst_opencl_aggregator_parent_class)->set_context (element, context);
+}
+
+static void
+close_aggregator (GstAggregator *aggregator)
+{
+  GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
+  GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
+
+  if (core_of (self).is_open () && klass->close)
+    klass->close (self);
+  core_of (self).close ();
+}
+
+static gboolean
+gst_opencl_aggregator_start (GstAggregator *aggregator)
+{
+  GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
+  GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
+  ElementCore &core = core_of (self);
+  GError *error = nullptr;
+
+  const bool opened = core.open (&error);
+  Counting counting (core);
+  if (opened && (!klass->open || klass->open (self, &error)))
+    return parent_of_all ()->start (aggregator);
+  core.report (error);
+  close_aggregator (aggregator);
+  return FALSE;
+}
+
+static gboolean
+gst_opencl_aggregator_stop (GstAggregator *aggregator)
+{
+  Counting counting (core_of (aggregator));
+  const gboolean stopped = parent_of_all ()->stop (aggregator);
+
+  core_of (aggregator).drain ();
+  close_aggregator (aggregator);
+  return stopped;
+}
+
+static GstFlowReturn
+gst_opencl_aggregator_flush (GstAggregator *aggregator)
+{
+  Counting counting (core_of (aggregator));
+
+  core_of (aggregator).drain ();
+  core_of (aggregator).reset_failures ();
+  return parent_of_all ()->flush (aggregator);
+}
+
+/* The streaming thread now waits for the clock. */
+static GstStateChangeReturn
+gst_opencl_aggregator_change_state (GstElement *element, GstStateChange change)
+{
+  const GstStateChangeReturn result =
+      GST_ELEMENT_CLASS (gst_opencl_aggregator_parent_class)
+          ->change_state (element, change);
+  if (change == GST_STATE_CHANGE_PAUSED_TO_PLAYING)
+    core_of (element).inputs ().wake ();
+  return result;
+}
+
+/* An aggregator of a live pipeline has a clock before it has a base time, and would
+ * make each frame that the clock's time since its start has room for. So it waits for
+ * frames until it plays. */
+static GstClockTime
+gst_opencl_aggregator_get_next_time (GstAggregator *aggregator)
+{
+  return GST_STATE_TARGET (aggregator) == GST_STATE_PLAYING
+             ? parent_of_all ()->get_next_time (aggregator)
+             : GST_CLOCK_TIME_NONE;
+}
 
 /* --- pads as children, so that gst-launch can set their properties --- */
 
@@ -287,6 +342,13 @@ answer_accept_caps_query (GstPad *pad, GstQuery *query)
 }
 
 static gboolean
+gst_opencl_aggregator_src_query (GstAggregator *aggregator, GstQuery *query)
+{
+  return core_of (aggregator).answer_context_query (query)
+         || parent_of_all ()->src_query (aggregator, query);
+}
+
+static gboolean
 gst_opencl_aggregator_sink_query (
     GstAggregator *aggregator, GstAggregatorPad *pad, GstQuery *query)
 {
@@ -298,7 +360,8 @@ gst_opencl_aggregator_sink_query (
     answer_accept_caps_query (GST_PAD (pad), query);
     return TRUE;
   default:
-    return Parts::sink_query (aggregator, pad, query);
+    return core_of (aggregator).answer_context_query (query)
+           || parent_of_all ()->sink_query (aggregator, pad, query);
   }
 }
 
@@ -397,14 +460,59 @@ gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *c
   return TRUE;
 }
 
+static gboolean
+gst_opencl_aggregator_negotiate (GstAggregator *aggregator)
+{
+  return core_of (aggregator)
+      .report_unless_negotiated (
+          parent_of_all ()->negotiate (aggregator), GST_AGGREGATOR_SRC_PAD (aggregator));
+}
+
+static gboolean
+gst_opencl_aggregator_propose_allocation (GstAggregator *aggregator,
+    GstAggregatorPad *pad, GstQuery *decide_query, GstQuery *query)
+{
+  ElementCore &core = core_of (aggregator);
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  if (!caps || !core.is_open ())
+    return FALSE;
+  core.propose_pool (query, caps, Format (caps), ElementCore::as_needed);
+  return TRUE;
+}
+
+static gboolean
+gst_opencl_aggregator_decide_allocation (GstAggregator *aggregator, GstQuery *query)
+{
+  ElementCore &core = core_of (aggregator);
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  if (!caps || !core.is_open ())
+    return FALSE;
+  const Format format (caps);
+  return core.decide_pool (
+      query, caps, format.size, !format.is_device_memory, ElementCore::as_needed);
+}
+
+/* Acquires a buffer from the negotiated pool. Reports a failure. */
 static GstFlowReturn
 gst_opencl_aggregator_create_output_buffer (
     GstVideoAggregator *aggregator, GstBuffer **buffer)
 {
   Counting counting (core_of (aggregator));
+  GstBufferPool *pool = gst_aggregator_get_buffer_pool (GST_AGGREGATOR (aggregator));
 
-  return opencl::acquire_output (GST_AGGREGATOR (aggregator), core_of (aggregator),
-      private_of (aggregator)->output.size, buffer);
+  if (!pool)
+    return GST_FLOW_NOT_NEGOTIATED;
+  const GstFlowReturn flow = gst_buffer_pool_set_active (pool, TRUE)
+                                 ? gst_buffer_pool_acquire_buffer (pool, buffer, nullptr)
+                                 : GST_FLOW_ERROR;
+  if (flow == GST_FLOW_ERROR)
+    core_of (aggregator).report_no_buffer (pool, private_of (aggregator)->output.size);
+  gst_object_unref (pool);
+  return flow;
 }
 
 /* --- a frame --- */
@@ -440,12 +548,19 @@ public:
     GST_OBJECT_UNLOCK (self);
   }
 
+  /* Replaces each buffer that is not in the element's context by a copy. */
   bool map (ElementCore &core, GError **error)
   {
     for (gsize i = 0; i < inputs.size (); i++) {
       GstOpenCLFrame frame;
-      if (!opencl::map_input (core, buffers[i],
-              &GST_VIDEO_AGGREGATOR_PAD (inputs[i].pad)->info, 0, &frame, error))
+      ElementCore::mark_shared (buffers[i]); /* the pad holds a reference too */
+      GstBuffer *own = core.import (buffers[i], error);
+      if (!own)
+        return false;
+      gst_buffer_unref (buffers[i]);
+      buffers[i] = own;
+      if (!gst_opencl_frame_map (&frame, &GST_VIDEO_AGGREGATOR_PAD (inputs[i].pad)->info,
+              0, own, core.queue (), GST_MAP_READ, error))
         return false;
       inputs[i].frame = frame;
     }
@@ -475,20 +590,22 @@ combine_inputs (
     GstOpenCLAggregator *self, GstBuffer *buffer, cl_event *event, GError **error)
 {
   GstOpenCLAggregatorPrivate *priv = private_of (self);
+  cl_command_queue queue = priv->core->queue ();
+  GstOpenCLFrame output;
   Inputs inputs;
 
   inputs.collect (self);
-  const bool enqueued = opencl::enqueue_output (
-      *priv->core, priv->output, buffer,
-      [&] (const GstOpenCLFrame *output) {
-        return inputs.map (*priv->core, error)
-               && GST_OPENCL_AGGREGATOR_GET_CLASS (self)->combine (self, inputs.data (),
-                   inputs.size (), output, priv->core->queue (), error);
-      },
-      event, error);
+  if (!gst_opencl_frame_map (&output, priv->output.video (), priv->output.size, buffer,
+          queue, GST_MAP_WRITE, error))
+    return false;
+  const bool combined = inputs.map (*priv->core, error)
+                        && GST_OPENCL_AGGREGATOR_GET_CLASS (self)->combine (
+                            self, inputs.data (), inputs.size (), &output, queue, error);
+  const bool ended = gst_opencl_frames_unmap (
+      queue, nullptr, &output, event, combined ? error : nullptr);
   if (*event)
     inputs.unmap (*event);
-  return enqueued;
+  return combined && ended;
 }
 
 /* Updates controlled properties of the element. The parent class does that for pads. */
@@ -511,13 +628,19 @@ gst_opencl_aggregator_aggregate_frames (GstVideoAggregator *aggregator, GstBuffe
   GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
   Counting counting (core_of (self));
 
+  ElementCore &core = core_of (self);
+  GError *error = nullptr;
+  cl_event event = nullptr;
+
   sync_properties (self, output);
-  return opencl::enqueue_frame (core_of (self),
-             [&] (cl_event *event, GError **error) {
-               return combine_inputs (self, output, event, error);
-             })
-             ? GST_FLOW_OK
-             : GST_FLOW_ERROR;
+  const bool enqueued =
+      core.admit (&error) && combine_inputs (self, output, &event, &error);
+  core.add (event);
+  if (enqueued)
+    core.forget_failure ();
+  else
+    core.report (error);
+  return enqueued ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /* --- the class --- */
@@ -538,9 +661,19 @@ gst_opencl_aggregator_class_init (GstOpenCLAggregatorClass *klass)
   GstVideoAggregatorClass *video_class = GST_VIDEO_AGGREGATOR_CLASS (klass);
 
   object_class->finalize = gst_opencl_aggregator_finalize;
-  Parts::install (klass);
+  ElementCore::install_properties (object_class);
+  element_class->set_context = gst_opencl_aggregator_set_context;
+  element_class->change_state = gst_opencl_aggregator_change_state;
   element_class->request_new_pad = gst_opencl_aggregator_request_new_pad;
   element_class->release_pad = gst_opencl_aggregator_release_pad;
+  aggregator_class->start = gst_opencl_aggregator_start;
+  aggregator_class->stop = gst_opencl_aggregator_stop;
+  aggregator_class->flush = gst_opencl_aggregator_flush;
+  aggregator_class->get_next_time = gst_opencl_aggregator_get_next_time;
+  aggregator_class->src_query = gst_opencl_aggregator_src_query;
+  aggregator_class->negotiate = gst_opencl_aggregator_negotiate;
+  aggregator_class->propose_allocation = gst_opencl_aggregator_propose_allocation;
+  aggregator_class->decide_allocation = gst_opencl_aggregator_decide_allocation;
   aggregator_class->aggregate = gst_opencl_aggregator_aggregate;
   aggregator_class->sink_event_pre_queue = gst_opencl_aggregator_sink_event_pre_queue;
   aggregator_class->sink_query = gst_opencl_aggregator_sink_query;

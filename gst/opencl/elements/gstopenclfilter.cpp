@@ -889,6 +889,7 @@ GstBuffer *
 gst_opencl_filter_import (GstOpenCLFilter *filter, GstBuffer *buffer, GError **error)
 {
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  ElementCore::mark_if_shared (buffer);
   return core_of (filter).import (buffer, error);
 }
 

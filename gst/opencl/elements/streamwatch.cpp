@@ -10,6 +10,7 @@
 #include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/base/gstaggregator.h>
+#include <gst/base/gstbasetransform.h>
 
 #include <algorithm>
 #include <mutex>
@@ -184,10 +185,9 @@ can_have_several_inputs (GstElement *element)
 }
 
 bool
-is_main (GstPad *pad)
+is_main (GstElement *element, GstPad *pad)
 {
-  GstPadTemplate *of = GST_PAD_PAD_TEMPLATE (pad);
-  return of && GST_PAD_TEMPLATE_PRESENCE (of) == GST_PAD_ALWAYS;
+  return GST_IS_BASE_TRANSFORM (element) && pad == GST_BASE_TRANSFORM_SINK_PAD (element);
 }
 
 bool
@@ -219,12 +219,12 @@ struct Stall {
   Stall (const Stall &) = delete;
 
   /* For gst_element_foreach_sink_pad() */
-  static gboolean look (GstElement *, GstPad *pad, gpointer data)
+  static gboolean look (GstElement *element, GstPad *pad, gpointer data)
   {
     auto *stall = static_cast<Stall *> (data);
     if (has_data (pad))
       g_set_object (&stall->waiting, pad);
-    else if (!stall->missing && (is_main (pad) || GST_IS_AGGREGATOR_PAD (pad))
+    else if (!stall->missing && (is_main (element, pad) || GST_IS_AGGREGATOR_PAD (pad))
              && !has_ended (pad))
       g_set_object (&stall->missing, pad);
     return TRUE;
@@ -378,7 +378,7 @@ InputWatch::report (GstPad *missing_pad, GstPad *waiting_pad, guint time)
 {
   const gchar *missing = GST_OBJECT_NAME (missing_pad);
   const gchar *waiting = GST_OBJECT_NAME (waiting_pad);
-  if (time == 1 && is_main (missing_pad) && !gst_pad_is_linked (missing_pad))
+  if (time == 1 && is_main (element, missing_pad) && !gst_pad_is_linked (missing_pad))
     ElementCore::of (element)->report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_PAD,
         "Pad %s is not linked, but pad %s waits for it: link the main input, as in "
         "\"... ! openclupload ! %s.%s\"",
