@@ -105,9 +105,9 @@ const Cut cuts[] = {
         "in frame 4: only 1 bytes available, expected 20"},
     {"before the last byte", 7 + 79, 3,
         "in frame 4: only 19 bytes available, expected 20"},
-    {"within the header", 3, 0, "after 3 bytes, expected a header of 7 bytes"},
+    {"within the header", 3, 0, "in a header: only 3 bytes available, expected 7"},
     {"after the header", 7, 0, "in frame 1: only 0 bytes available, expected 20"},
-    {"empty", 0, 0, "after 0 bytes, expected a header of 7 bytes"},
+    {"empty", 0, 0, "in a header: only 0 bytes available, expected 7"},
 };
 
 TEST_ROWS (test_octrawparse_refuses_partial_frames_pushed, cuts)
