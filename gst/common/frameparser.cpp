@@ -84,10 +84,15 @@ public:
       post_element_error (GST_ELEMENT (self), error->domain, error->code, error, place);
   }
 
-  void start ()
+  /* `input` (nullable) has a framerate that takes precedence over the property. */
+  void read_input_caps (GstCaps *input)
   {
-    read_input_caps (nullptr);
-    reset ();
+    Framerate framerate;
+    if (!input || !gst_caps_is_fixed (input)
+        || !gst_structure_get_fraction (
+            gst_caps_get_structure (input, 0), "framerate", &framerate.n, &framerate.d))
+      g_object_get (self, "framerate", &framerate.n, &framerate.d, nullptr);
+    timeline.set (timeline.framerate, framerate);
   }
 
   void reset ()
@@ -609,17 +614,6 @@ private:
     timeline.reset ();
   }
 
-  /* `input` (nullable) has a framerate that takes precedence over the property. */
-  void read_input_caps (GstCaps *input)
-  {
-    Framerate framerate;
-    if (!input || !gst_caps_is_fixed (input)
-        || !gst_structure_get_fraction (
-            gst_caps_get_structure (input, 0), "framerate", &framerate.n, &framerate.d))
-      g_object_get (self, "framerate", &framerate.n, &framerate.d, nullptr);
-    timeline.set (timeline.framerate, framerate);
-  }
-
   /* Returns whether a stream that ends here is truncated. Bytes are unread after a source
    * that was stopped early. */
   bool is_truncated () const
@@ -840,7 +834,7 @@ activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
   opencl::FrameParser *parser = element_of (parent)->parser;
 
   if (active) {
-    parser->start ();
+    parser->read_input_caps (nullptr);
     return mode != GST_PAD_MODE_PULL || parser->start_task ();
   }
   const gboolean stopped = mode != GST_PAD_MODE_PULL || gst_pad_stop_task (pad);

@@ -116,10 +116,11 @@ GST_ELEMENT_REGISTER_DEFINE (
     octrawparse, "octrawparse", GST_RANK_NONE, oct_raw_parse_get_type ())
 
 namespace {
-/* The whole stream, of which `bytes` are known to exist */
+/* The whole stream */
 class RawRun : public opencl::FrameRun {
 public:
-  RawRun (const oct::RawLayout &raw, guint64 size) : raw (raw)
+  /* `source` (nullable) tells the number of frames. */
+  RawRun (const oct::RawLayout &raw, const opencl::ByteSource *source) : raw (raw)
   {
     header_bytes = raw.header_bytes;
     frame_bytes = raw.frame_bytes ();
@@ -127,12 +128,11 @@ public:
     layout = opencl::text_of (" (%u A-lines of %u samples, %s)",
         raw.background_lines + raw.lines, raw.samples, raw.format->name);
     output_bytes = raw.output_bytes ();
+    const guint64 size = source ? source->size () : 0;
     frames = size > header_bytes ? raw.frame_at (size) : 0;
     bytes = header_bytes + frames * frame_bytes;
-  }
-  explicit RawRun (const oct::RawLayout &raw) : RawRun (raw, 0)
-  {
-    frames = bytes = endless;
+    if (!source)
+      frames = bytes = endless;
   }
 
   GstCaps *make_caps () const override { return raw.make_caps (); }
@@ -183,8 +183,7 @@ oct_raw_parse_parse_header (GstFrameParser *self, guint64, const guint8 *, gsize
     each_frame.background.resize (layout.samples);
     gst_pad_push_event (self->srcpad, oct::stream_calibration_event (each_frame));
   }
-  return source ? std::make_shared<RawRun> (layout, source->size ())
-                : std::make_shared<RawRun> (layout);
+  return std::make_shared<RawRun> (layout, source.get ());
 }
 
 static void

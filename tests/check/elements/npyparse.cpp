@@ -440,41 +440,7 @@ TEST (test_npyparse_flush_starts_over)
   expect_no_error (parser.messages ());
 }
 
-TEST (test_npyparse_goes_on_at_the_next_whole_frame_after_a_jump)
-{
-  Parser parser;
-  std::string file = three_frames ();
-
-  parser.start_bytes (0);
-  parser.push (file);
-  parser.frames ();
-  parser.flush ();
-  parser.start_bytes (128 + 18);
-  expect_equal (parser.push_in_blocks (file.substr (128 + 18), 5), GST_FLOW_OK);
-  parser.end ();
-  std::vector<Frame> frames = parser.frames ();
-  expect_frames (frames, {bytes_of (counted (24)).substr (32)});
-  expect_equal (frames[0].time, 2 * frame_time);
-  expect_no_error (parser.messages ());
-}
-
 /* Pipelines */
-
-TEST (test_npyparse_reads_a_file_in_blocks_of_any_size)
-{
-  Folder folder;
-  std::string file = folder.write ("a.npy", three_frames ());
-
-  for (const char *blocksize : {"1", "33", "4096"}) {
-    for (const char *between : {"", "! queue "}) {
-      Player run ("filesrc blocksize=" + std::string (blocksize) + " location=" + file
-                  + " " + between + "! npyparse");
-
-      expect_frames (run.play_frames (), split (bytes_of (counted (24)), 16));
-      expect_no_error (run.messages ());
-    }
-  }
-}
 
 TEST (test_npyparse_reads_many_files)
 {
@@ -581,17 +547,6 @@ TEST (test_npyparse_seeks_to_the_frame)
       fail_unless (frames[i].bytes == on_disk.all[(target + i) % 10]);
     }
   }
-  expect_no_error (run.messages ());
-}
-
-TEST (test_npyparse_stops_where_a_seek_says)
-{
-  TenFrames on_disk;
-  Player run ("filesrc location=" + on_disk.file + " ! npyparse");
-
-  std::vector<Frame> frames = frames_of_segment (run, 1.0, 2, 5);
-  expect_equal (frames.size (), 3);
-  expect_equal (frames[0].time, 2 * frame_time);
   expect_no_error (run.messages ());
 }
 
