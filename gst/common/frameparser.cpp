@@ -38,13 +38,34 @@ push_first_buffer (GstPad *pad, GstBuffer *buffer)
 }
 } // namespace
 
+/* Bytes of an adapter, whose first one is at `offset` of the stream */
+class AdapterSource : public ByteSource {
+public:
+  AdapterSource (GstAdapter *adapter, const guint64 &offset)
+      : adapter (adapter), offset (offset)
+  {
+  }
+  guint64 size () const override { return offset + gst_adapter_available (adapter); }
+  bool read (guint64 from, void *data, gsize wanted, gsize &done, GError **) override
+  {
+    done = gsize (MIN (wanted, size () - from));
+    if (done > 0)
+      gst_adapter_copy (adapter, data, gsize (from - offset), done);
+    return true;
+  }
+
+private:
+  GstAdapter *const adapter;
+  const guint64 &offset;
+};
+
 /* State and functions of the streaming thread */
 class FrameParser {
 public:
   explicit FrameParser (GstFrameParser *self)
       : self (self),
         klass (reinterpret_cast<GstFrameParserClass *> (G_OBJECT_GET_CLASS (self))),
-        timeline (self->sinkpad, klass->get_header_size != nullptr)
+        timeline (self->sinkpad)
   {
   }
   ~FrameParser ()
@@ -56,25 +77,27 @@ public:
 
   void fail (GError *error, const Place &place)
   {
-    const bool silent =
-        scanning || (source && (source->has_failed () || source->has_ended_early ()));
+    const bool silent = source && (source->has_failed () || source->has_ended_early ());
     if (silent || std::exchange (failed, true))
       g_error_free (error);
     else
       post_element_error (GST_ELEMENT (self), error->domain, error->code, error, place);
   }
 
-  void start ()
+  /* `input` (nullable) has a framerate that takes precedence over the property. */
+  void read_input_caps (GstCaps *input)
   {
-    timeline.set_framerate (klass->get_framerate (self));
-    reset ();
+    Framerate framerate;
+    if (!input || !gst_caps_is_fixed (input)
+        || !gst_structure_get_fraction (
+            gst_caps_get_structure (input, 0), "framerate", &framerate.n, &framerate.d))
+      g_object_get (self, "framerate", &framerate.n, &framerate.d, nullptr);
+    timeline.set (timeline.framerate, framerate);
   }
 
   void reset ()
   {
     reset_stream ();
-    for (GstEvent *event : std::exchange (events, {}))
-      gst_event_unref (event);
     gst_clear_caps (&caps);
     release_pool (&pool);
   }
@@ -85,11 +108,15 @@ public:
       gst_buffer_unref (buffer);
       return finished ? GST_FLOW_EOS : GST_FLOW_ERROR;
     }
-    const GstFlowReturn flow =
-        remaining.backward ? chain_backward (buffer) : chain_forward (buffer);
+    at_start = false;
+    gst_adapter_push (adapter, buffer);
+    skip_bytes ();
+    GstFlowReturn flow = GST_FLOW_OK;
+    while (flow == GST_FLOW_OK)
+      flow = step ();
     /* A stream is not truncated if downstream wants no more of it. */
-    refused = flow != GST_FLOW_OK;
-    return flow;
+    refused = flow != flow_more_bytes;
+    return refused ? flow : GST_FLOW_OK;
   }
 
   gboolean handle_event (GstEvent *event)
@@ -102,9 +129,6 @@ public:
       return TRUE;
     case GST_EVENT_SEGMENT:
       handle_segment (event);
-      return TRUE;
-    case GST_EVENT_SEGMENT_DONE:
-      push_segment_done ();
       return TRUE;
     case GST_EVENT_EOS:
       if (is_truncated ())
@@ -124,9 +148,7 @@ public:
 
   void pull ()
   {
-    GstFlowReturn flow = started ? GST_FLOW_OK : start_pulling ();
-    if (flow == GST_FLOW_OK)
-      flow = remaining.is_empty () ? finish_pulling () : pull_frame ();
+    const GstFlowReturn flow = started ? step () : start_pulling ();
     if (flow == GST_FLOW_OK)
       return;
     gst_pad_pause_task (self->sinkpad);
@@ -161,15 +183,6 @@ private:
 
   /* --- caps and allocation --- */
 
-  GstCaps *caps_of (const FrameRun &from) const
-  {
-    const Framerate &framerate = timeline.get_framerate ();
-    GstCaps *made = from.make_caps ();
-    gst_caps_set_simple (
-        made, "framerate", GST_TYPE_FRACTION, framerate.n, framerate.d, nullptr);
-    return made;
-  }
-
   /* Returns the fixated part of `offered` (transfer full) that downstream accepts, or empty
    * caps. Without a query, caps would be refused only with the first frame. (transfer
    * full) */
@@ -187,7 +200,9 @@ private:
     if (caps && negotiated == wanted)
       return GST_FLOW_OK;
     negotiated = wanted;
-    GstCaps *offered = caps_of (*wanted);
+    GstCaps *offered = wanted->make_caps ();
+    gst_caps_set_simple (offered, "framerate", GST_TYPE_FRACTION, timeline.framerate.n,
+        timeline.framerate.d, nullptr);
     if (caps && gst_caps_is_subset (caps, offered)) {
       gst_caps_unref (offered);
       return GST_FLOW_OK;
@@ -203,33 +218,50 @@ private:
                                               : GST_FLOW_NOT_NEGOTIATED;
   }
 
-  /* --- frames --- */
+  /* --- ends of streams --- */
 
-  bool read_pulled (FrameRun &from, guint64 number, guint8 *bytes)
+  /* Posts an error about a header or frame of which only a part is available. */
+  void fail_part (const char *cause, guint64 position, const std::string &place,
+      guint64 available, guint64 expected, const std::string &layout = "")
   {
-    gsize done = 0;
-    GError *error = nullptr;
-    if (!from.read (*source, number, bytes, done, &error))
-      fail (error, Place::here ());
-    else if (done == from.frame_bytes)
+    fail (g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
+              "%s at byte %" G_GUINT64_FORMAT " in %s: only %" G_GUINT64_FORMAT
+              " bytes available, expected %" G_GUINT64_FORMAT "%s",
+              cause, position, place.c_str (), available, expected, layout.c_str ()),
+        Place::here ());
+  }
+
+  /* Returns false after an error if the stream must not end at a position within a run. */
+  bool check_end (const char *cause, guint64 position, const FrameRun &within)
+  {
+    const guint64 bytes = position - within.offset, header = within.header_bytes;
+    const guint64 data = bytes - MIN (bytes, header);
+    const bool is_endless = within.frames == FrameRun::endless;
+    if (data > 0
+        && (bytes == within.bytes || (is_endless && data % within.frame_bytes == 0)))
       return true;
+    if (bytes < header)
+      fail_part (cause, position, "a header", bytes, header);
     else
-      klass->check_end (
-          self, {"the stream ends", from.offset_of (number) + done, &from, 0, 0});
+      fail_part (cause, position,
+          "frame " + std::to_string (data / within.frame_bytes + 1),
+          data % within.frame_bytes, within.frame_bytes, within.layout);
     return false;
   }
 
+  /* --- frames --- */
+
   bool read_frame (FrameRun &from, guint64 number, guint8 *bytes)
   {
-    if (source)
-      return read_pulled (from, number, bytes);
-    gst_adapter_copy (adapter, bytes, 0, from.frame_bytes);
-    gst_adapter_flush (adapter, from.frame_bytes);
-    offset += from.frame_bytes;
-    frame = number + 1;
-    if (frame == from.end_frame ())
-      run.reset ();
-    return true;
+    gsize done = 0;
+    GError *error = nullptr;
+    if (!from.read (input (), number, bytes, done, &error))
+      fail (error, Place::here ());
+    else if (done < from.frame_bytes)
+      check_end ("the stream ends", from.offset_of (number) + done, from);
+    else
+      return true;
+    return false;
   }
 
   GstFlowReturn fill (FrameRun &from, guint64 number, GstBuffer *buffer)
@@ -254,7 +286,7 @@ private:
 
   void describe (const FrameRun &from, guint64 number, GstBuffer *buffer)
   {
-    const Framerate &framerate = timeline.get_framerate ();
+    const Framerate &framerate = timeline.framerate;
     const guint64 since = number - timed_from;
     GST_BUFFER_PTS (buffer) = since == 0 ? first_time : GST_CLOCK_TIME_NONE;
     GST_BUFFER_DTS (buffer) = GST_BUFFER_DURATION (buffer) = GST_CLOCK_TIME_NONE;
@@ -270,10 +302,12 @@ private:
 
   GstFlowReturn push_buffer (GstBuffer *buffer)
   {
-    finished = timeline.is_after_segment (buffer);
-    if (finished || timeline.is_before_segment (buffer)) {
+    const GstSegment &segment = timeline.segment;
+    const GstClockTime time = GST_BUFFER_PTS (buffer);
+    finished = segment.rate > 0 && GST_CLOCK_TIME_IS_VALID (time) && time >= segment.stop;
+    if (finished) {
       gst_buffer_unref (buffer);
-      return finished ? GST_FLOW_EOS : GST_FLOW_OK;
+      return GST_FLOW_EOS;
     }
     timeline.set_position (buffer);
     gst_buffer_unset_flags (buffer, GST_BUFFER_FLAG_DISCONT);
@@ -283,9 +317,14 @@ private:
                                         : push_first_buffer (self->srcpad, buffer);
   }
 
-  GstFlowReturn push_frame (const SharedRun from, guint64 number)
+  GstFlowReturn push_frame ()
   {
+    const bool backward = source && timeline.segment.rate < 0;
+    const SharedRun from = run;
     GstBuffer *buffer = nullptr;
+    if (backward && frame <= wanted)
+      return GST_FLOW_EOS;
+    const guint64 number = backward ? frame - 1 : frame;
     GstFlowReturn flow = negotiate (from);
     if (flow == GST_FLOW_OK)
       flow = acquire_buffer (pool, from->output_bytes, &buffer);
@@ -295,41 +334,133 @@ private:
       gst_clear_buffer (&buffer);
       return flow;
     }
+    if (backward)
+      frame = number;
+    else
+      pass_frame ();
     describe (*from, number, buffer);
-    push_events ();
+    push_segment ();
     return push_buffer (buffer);
   }
 
-  /* --- a source that pushes --- */
+  /* --- the position in the stream --- */
 
-  bool is_between_runs () const { return !run && gst_adapter_available (adapter) == 0; }
-
-  gsize header_size (const guint8 *bytes, gsize size) const
+  ByteSource &input ()
   {
-    return klass->get_header_size ? klass->get_header_size (bytes, size) : 0;
+    return source ? static_cast<ByteSource &> (*source) : pushed_bytes;
   }
 
-  /* Returns the size of the header in the adapter, as far as its bytes tell. */
-  gsize next_header_size () const
+  /* Drops a header, or the rest of a frame if a seek went into the middle of it. */
+  void skip_bytes ()
   {
-    guint8 preface[16] = {};
-    const gsize size = MIN (gst_adapter_available (adapter), sizeof preface);
-    if (size > 0)
-      gst_adapter_copy (adapter, preface, 0, size);
-    return header_size (preface, size);
+    const gsize available = gst_adapter_available (adapter);
+    const guint64 bytes = source ? skip : MIN (skip, guint64 (available));
+    if (!source)
+      gst_adapter_flush (adapter, gsize (bytes));
+    skip -= bytes;
+    offset += bytes;
+  }
+
+  void pass_frame ()
+  {
+    skip = run->frame_bytes;
+    skip_bytes ();
+    if (++frame == run->end_frame ())
+      run.reset ();
+  }
+
+  /* Reads the header at the position, as far as it is available. Returns its size, or 0
+   * after an error. */
+  gsize peek_header (std::vector<guint8> &header)
+  {
+    GError *error = nullptr;
+    if (!klass->get_header_size)
+      return 0;
+    if (input ().read_header (offset, klass->get_header_size, header, &error))
+      return klass->get_header_size (header.data (), header.size ());
+    fail (error, Place::here ());
+    return 0;
+  }
+
+  /* Returns the run that a header begins, or null after an error. Fails early if the stream
+   * is too short for one frame, before gigabytes of it are collected. */
+  SharedRun parse_run (const std::vector<guint8> &header)
+  {
+    guint64 end;
+    const SharedRun found =
+        klass->parse_header (self, offset, header.data (), header.size (), source);
+    if (!found)
+      return nullptr;
+    found->offset = offset;
+    found->first_frame = frame;
+    const bool is_short = klass->get_header_size && timeline.get_size (&end)
+                          && end < found->offset_of (frame + 1);
+    if (is_short && !check_end ("the stream ends", end, *found))
+      return nullptr;
+    if (offset == 0)
+      timeline.set (timeline.first, found);
+    return found;
+  }
+
+  /* Begins a run at its header, or at the frame that a seek wants. */
+  GstFlowReturn start_run (const SharedRun &found)
+  {
+    have_run = true;
+    read_timestamp ();
+    frame = MAX (frame, MIN (wanted, found->end_frame ()));
+    run = frame < found->end_frame () ? found : nullptr;
+    skip = found->offset_of (frame) - offset;
+    skip_bytes ();
+    /* Negotiates before a frame is collected, so that downstream can refuse it early. */
+    return negotiate (found);
+  }
+
+  GstFlowReturn read_header ()
+  {
+    std::vector<guint8> header;
+    if (source && have_run && (!klass->get_header_size || offset >= source->size ()))
+      return end_stream ();
+    const gsize needed = peek_header (header), available = header.size ();
+    if (available < needed && !source)
+      return flow_more_bytes;
+    if (available < needed)
+      fail_part ("the stream ends", offset + available, "a header", available, needed);
+    const bool is_whole = available >= needed && !(source && source->has_failed ());
+    const SharedRun found = is_whole ? parse_run (header) : nullptr;
+    return found ? start_run (found) : failure ();
+  }
+
+  /* Reads the next header, or outputs the next frame. */
+  GstFlowReturn step ()
+  {
+    const gsize needed = run ? run->frame_bytes : 0;
+    if (!source && (skip > 0 || gst_adapter_available (adapter) < needed))
+      return flow_more_bytes;
+    return run ? push_frame () : read_header ();
+  }
+
+  /* --- a source that pushes --- */ /* --- a source that pushes --- */
+
+  bool is_between_runs () const
+  {
+    return !run && skip == 0 && gst_adapter_available (adapter) == 0;
   }
 
   /* Returns false after an error if the stream must not end with the adapter's bytes. */
   bool check_pushed_end (const char *cause)
   {
-    const gsize available = gst_adapter_available (adapter);
-    return klass->check_end (
-        self, {cause, offset + available, run.get (), next_header_size (), available});
+    std::vector<guint8> header;
+    find_only_run ();
+    if (run)
+      return check_end (cause, pushed_bytes.size (), *run);
+    if (const gsize needed = peek_header (header))
+      fail_part (cause, offset + header.size (), "a header", header.size (), needed);
+    return false;
   }
 
   void start_counting (GstClockTime time, guint64 number)
   {
-    first_time = timeline.get_framerate ().is_fixed () ? time : GST_CLOCK_TIME_NONE;
+    first_time = timeline.framerate.is_fixed () ? time : GST_CLOCK_TIME_NONE;
     timed_from = number;
   }
 
@@ -339,91 +470,11 @@ private:
   {
     guint64 distance;
     const GstClockTime pts = gst_adapter_prev_pts (adapter, &distance);
-    if (timeline.get_upstream_format () != GST_FORMAT_TIME || distance != 0
+    if (!timeline.is_upstream (GST_FORMAT_TIME) || distance != 0
         || !GST_CLOCK_TIME_IS_VALID (pts))
       return;
     first_time = pts;
     timed_from = frame;
-  }
-
-  void place_run (const SharedRun &found, guint64 position)
-  {
-    found->offset = position;
-    found->first_frame = frame;
-    if (position == 0)
-      timeline.set_runs ({found});
-  }
-
-  /* Drops a header, or the rest of a frame if a seek went into the middle of it. */
-  void skip_bytes ()
-  {
-    const guint64 bytes = MIN (skip, guint64 (gst_adapter_available (adapter)));
-    gst_adapter_flush (adapter, gsize (bytes));
-    skip -= bytes;
-    offset += bytes;
-  }
-
-  GstFlowReturn read_header ()
-  {
-    const gsize size = next_header_size ();
-    if (size > gst_adapter_available (adapter))
-      return flow_more_bytes;
-    gconstpointer bytes = size > 0 ? gst_adapter_map (adapter, size) : nullptr;
-    const SharedRun found = klass->parse_header (
-        self, offset, static_cast<const guint8 *> (bytes), size, nullptr);
-    if (bytes)
-      gst_adapter_unmap (adapter);
-    if (!found)
-      return GST_FLOW_ERROR;
-    place_run (found, offset);
-    have_run = true;
-    read_timestamp ();
-    run = found;
-    skip = run->header_bytes;
-    skip_bytes ();
-    /* Negotiates before a frame is collected, so that downstream can refuse it early. */
-    return negotiate (run);
-  }
-
-  GstFlowReturn chain_forward (GstBuffer *buffer)
-  {
-    GstFlowReturn flow = GST_FLOW_OK;
-    at_start = false;
-    gst_adapter_push (adapter, buffer);
-    skip_bytes ();
-    while (flow == GST_FLOW_OK) {
-      if (!run)
-        flow = read_header ();
-      else if (skip > 0 || gst_adapter_available (adapter) < run->frame_bytes)
-        return GST_FLOW_OK;
-      else
-        flow = push_frame (run, frame);
-    }
-    return flow == flow_more_bytes ? GST_FLOW_OK : flow;
-  }
-
-  /* Upstream pushes blocks from the last to the first, each in forward order. Outputs the
-   * frame at the end of the blocks collected so far. */
-  GstFlowReturn push_last_frame (const SharedRun &from)
-  {
-    while (!g_queue_is_empty (&blocks))
-      gst_adapter_push (adapter, GST_BUFFER (g_queue_pop_head (&blocks)));
-    block_bytes -= from->frame_bytes;
-    if (block_bytes > 0)
-      g_queue_push_head (&blocks, gst_adapter_take_buffer (adapter, block_bytes));
-    return push_frame (from, remaining.take ());
-  }
-
-  GstFlowReturn chain_backward (GstBuffer *buffer)
-  {
-    const SharedRun only = timeline.get_runs ().front ();
-    GstFlowReturn flow = GST_FLOW_OK;
-    g_queue_push_head (&blocks, buffer);
-    block_bytes += gst_buffer_get_size (buffer);
-    while (
-        flow == GST_FLOW_OK && !remaining.is_empty () && block_bytes >= only->frame_bytes)
-      flow = push_last_frame (only);
-    return flow;
   }
 
   /* Detects a run that is too short, which would otherwise be completed with bytes of the
@@ -431,7 +482,7 @@ private:
   bool check_continuity (GstBuffer *buffer)
   {
     const std::string_view magic = klass->magic;
-    if (remaining.backward || at_start || is_between_runs ())
+    if (at_start || is_between_runs ())
       return true;
     if (!magic.empty ()
         && gst_buffer_memcmp (buffer, 0, magic.data (), magic.size ()) == 0)
@@ -449,11 +500,10 @@ private:
     offset = position;
     skip = frame = 0;
     run.reset ();
-    if (position == 0 || timeline.get_runs ().empty ()
-        || position > timeline.get_runs ().front ()->end ())
+    const SharedRun &first = timeline.first;
+    if (position == 0 || !first || position > first->end ())
       return;
 
-    const SharedRun &first = timeline.get_runs ().front ();
     const guint64 into = position - MIN (position, first->header_bytes);
     frame = into / first->frame_bytes + (into % first->frame_bytes != 0);
     skip = first->offset_of (frame) - position;
@@ -463,7 +513,7 @@ private:
 
   void send_segment (const GstSegment &segment, guint32 number)
   {
-    timeline.set_segment (segment);
+    timeline.set (timeline.segment, segment);
     gst_clear_event (&segment_event);
     segment_event = gst_event_new_segment (&segment);
     gst_event_set_seqnum (segment_event, number);
@@ -474,11 +524,8 @@ private:
   void drop_bytes ()
   {
     gst_adapter_clear (adapter);
-    g_queue_clear_full (&blocks, reinterpret_cast<GDestroyNotify> (gst_buffer_unref));
-    block_bytes = 0;
-    skip = 0;
+    skip = wanted = 0;
     run.reset ();
-    remaining = {};
     failed = finished = refused = false;
     at_start = true;
   }
@@ -487,9 +534,11 @@ private:
   void start_seek (const PlannedSeek &seek)
   {
     drop_bytes ();
-    remaining = seek.frames;
-    if (!source && !seek.frames.backward)
-      move_to (seek.offset);
+    wanted = seek.begin;
+    offset = seek.offset;
+    frame = seek.frame;
+    if (seek.segment.rate < 0 || frame < timeline.first->end_frame ())
+      run = timeline.first;
     start_counting (0, 0);
     send_segment (seek.segment, seek.seqnum);
   }
@@ -497,15 +546,13 @@ private:
   /* A stream without headers has one run, which is known before its bytes. */
   void find_only_run ()
   {
-    if (klass->get_header_size || !timeline.get_runs ().empty ())
-      return;
-    if (const SharedRun only = klass->parse_header (self, 0, nullptr, 0, nullptr))
-      place_run (only, 0);
+    if (!klass->get_header_size && !have_run && !timeline.first)
+      run = parse_run ({});
   }
 
   void start_bytes (guint64 position, guint32 number)
   {
-    const Framerate &framerate = timeline.get_framerate ();
+    const Framerate &framerate = timeline.framerate;
     GstSegment segment;
     /* Another one of concatenated streams: the time continues. */
     if (have_segment && position == 0)
@@ -526,7 +573,7 @@ private:
     gst_adapter_clear (adapter);
     run.reset ();
     skip = 0;
-    timeline.set_upstream_format (segment.format);
+    timeline.set (timeline.upstream_format, segment.format);
     if (segment.format == GST_FORMAT_TIME) {
       start_counting (segment.start, frame);
       send_segment (segment, number);
@@ -565,18 +612,6 @@ private:
     negotiated.reset ();
     source.reset ();
     timeline.reset ();
-    if (klass->reset)
-      klass->reset (self);
-  }
-
-  void read_input_caps (GstCaps *input)
-  {
-    Framerate framerate;
-    if (!gst_caps_is_fixed (input)
-        || !gst_structure_get_fraction (
-            gst_caps_get_structure (input, 0), "framerate", &framerate.n, &framerate.d))
-      framerate = klass->get_framerate (self);
-    timeline.set_framerate (framerate);
   }
 
   /* Returns whether a stream that ends here is truncated. Bytes are unread after a source
@@ -586,25 +621,13 @@ private:
     guint64 size;
     const bool has_more =
         timeline.get_size (&size) && offset + gst_adapter_available (adapter) < size;
-    return !finished && !refused && !remaining.backward && !has_more
-           && (!have_run || !is_between_runs ());
+    return !finished && !refused && !has_more && (!have_run || !is_between_runs ());
   }
 
-  void push_events ()
+  void push_segment ()
   {
     if (segment_event)
       gst_pad_push_event (self->srcpad, std::exchange (segment_event, nullptr));
-    for (GstEvent *event : std::exchange (events, {}))
-      gst_pad_push_event (self->srcpad, event);
-  }
-
-  void push_segment_done ()
-  {
-    GstEvent *event =
-        gst_event_new_segment_done (GST_FORMAT_TIME, timeline.end_segment ());
-    gst_event_set_seqnum (event, seqnum);
-    push_events ();
-    gst_pad_push_event (self->srcpad, event);
   }
 
   /* If an error occurs before the first frame, EOS is not sent. A sink would preroll
@@ -615,73 +638,32 @@ private:
       gst_event_unref (event);
       return FALSE;
     }
-    push_events ();
+    push_segment ();
     return gst_pad_push_event (self->srcpad, event);
   }
 
-  /* Other events must follow stream-start, caps and segment. */
+  /* Sticky events that must follow caps and segment wait on the pad. */
   gboolean forward (GstEvent *event)
   {
-    if (!GST_EVENT_IS_SERIALIZED (event) || GST_EVENT_TYPE (event) < GST_EVENT_CAPS
-        || (caps && !segment_event))
+    const bool waits = GST_EVENT_IS_STICKY (event)
+                       && GST_EVENT_TYPE (event) > GST_EVENT_CAPS
+                       && (!caps || segment_event);
+    if (!waits)
       return gst_pad_push_event (self->srcpad, event);
-    events.push_back (event);
+    gst_pad_store_sticky_event (self->srcpad, event);
+    gst_event_unref (event);
     return TRUE;
   }
 
   /* --- a source with random access --- */
 
-  /* Starts the stream in the group of its source. */
   void push_stream_start ()
   {
     gchar *id = gst_pad_create_stream_id (self->srcpad, GST_ELEMENT (self), nullptr);
     GstEvent *event = gst_event_new_stream_start (id);
-    GstEvent *upstream =
-        gst_pad_get_sticky_event (self->sinkpad, GST_EVENT_STREAM_START, 0);
-    guint group = gst_util_group_id_next ();
-    if (upstream)
-      gst_event_parse_group_id (upstream, &group);
-    gst_clear_event (&upstream);
-    gst_event_set_group_id (event, group);
+    gst_event_set_group_id (event, gst_util_group_id_next ());
     gst_pad_push_event (self->srcpad, event);
     g_free (id);
-  }
-
-  /* Returns the run at a position, or null after an error. */
-  SharedRun pull_run (guint64 position)
-  {
-    std::vector<guint8> header;
-    GError *error = nullptr;
-    if (klass->get_header_size
-        && !source->read_header (position, klass->get_header_size, header, &error)) {
-      fail (error, Place::here ());
-      return nullptr;
-    }
-    const gsize there = header.size (), needed = header_size (header.data (), there);
-    if (there >= needed)
-      return klass->parse_header (self, position, header.data (), there, source);
-    klass->check_end (
-        self, {"the stream ends", position + there, nullptr, needed, there});
-    return nullptr;
-  }
-
-  /* Errors in a header are posted when it is played. */
-  void pull_runs ()
-  {
-    std::vector<SharedRun> runs;
-    guint64 position = 0;
-    scanning = true;
-    do {
-      SharedRun found = pull_run (position);
-      if (!found)
-        break;
-      found->offset = position;
-      found->first_frame = runs.empty () ? 0 : runs.back ()->end_frame ();
-      position = found->end ();
-      runs.push_back (std::move (found));
-    } while (klass->get_header_size && position < source->size ());
-    scanning = false;
-    timeline.set_runs (std::move (runs));
   }
 
   GstFlowReturn start_pulling ()
@@ -693,52 +675,34 @@ private:
     read_input_caps (input);
     gst_caps_unref (input);
     start_counting (0, 0);
-    timeline.set_upstream_format (GST_FORMAT_BYTES);
+    timeline.set (timeline.upstream_format, GST_FORMAT_BYTES);
     source = std::make_shared<PadSource> (self->sinkpad);
-    pull_runs ();
-    if (source->has_failed ())
-      return source->flow ();
-    if (!timeline.get_runs ().empty ())
-      remaining.end = timeline.get_runs ().back ()->end_frame ();
+    const GstFlowReturn flow = read_header ();
     gst_segment_init (&segment, GST_FORMAT_TIME);
     segment.duration = guint64 (timeline.duration (GST_FORMAT_TIME));
     send_segment (segment, gst_util_seqnum_next ());
-    return GST_FLOW_OK;
+    return flow;
   }
 
   /* Returns EOS, or an error if the stream does not end with its last frame. */
-  GstFlowReturn finish_pulling ()
+  GstFlowReturn end_stream ()
   {
-    const std::vector<SharedRun> &runs = timeline.get_runs ();
-    const FrameRun *last = runs.empty () ? nullptr : runs.back ().get ();
-    const guint64 size = source->size ();
-    bool good = true;
-    if (remaining.backward || (last && remaining.end < last->end_frame ()))
-      return GST_FLOW_EOS;
-    if (!last || (klass->get_header_size && last->end () < size))
-      good = pull_run (last ? last->end () : 0) != nullptr;
-    else if (!klass->get_header_size)
-      good = klass->check_end (self, {"the stream ends", size, last, 0, 0});
+    const bool good = klass->get_header_size
+                      || check_end ("the stream ends", source->size (), *timeline.first);
     return good ? GST_FLOW_EOS : failure ();
   }
 
-  GstFlowReturn pull_frame ()
+  void send_segment_done ()
   {
-    const guint64 number = remaining.take ();
-    const std::vector<SharedRun> &runs = timeline.get_runs ();
-    const auto from = std::partition_point (
-        runs.begin (), runs.end (), [number] (const SharedRun &candidate) {
-          return candidate->end_frame () <= number;
-        });
-    return push_frame (*from, number);
-  }
-
-  void post_segment_done ()
-  {
-    GstMessage *message = gst_message_new_segment_done (
-        GST_OBJECT (self), GST_FORMAT_TIME, timeline.end_segment ());
+    const gint64 position = timeline.end_segment ();
+    GstMessage *message =
+        gst_message_new_segment_done (GST_OBJECT (self), GST_FORMAT_TIME, position);
+    GstEvent *event = gst_event_new_segment_done (GST_FORMAT_TIME, position);
     gst_message_set_seqnum (message, seqnum);
+    gst_event_set_seqnum (event, seqnum);
     gst_element_post_message (GST_ELEMENT (self), message);
+    push_segment ();
+    gst_pad_push_event (self->srcpad, event);
   }
 
   void end_pulling (GstFlowReturn flow)
@@ -748,10 +712,8 @@ private:
     if (flow != GST_FLOW_EOS && !failed && source->flow () != GST_FLOW_ERROR)
       GST_ELEMENT_FLOW_ERROR (self, flow);
     refused = flow != GST_FLOW_EOS;
-    if (flow == GST_FLOW_EOS
-        && (timeline.get_segment ().flags & GST_SEGMENT_FLAG_SEGMENT)) {
-      post_segment_done ();
-      push_segment_done ();
+    if (flow == GST_FLOW_EOS && (timeline.segment.flags & GST_SEGMENT_FLAG_SEGMENT)) {
+      send_segment_done ();
       return;
     }
     GstEvent *event = gst_event_new_eos ();
@@ -763,8 +725,12 @@ private:
 
   bool seek_pushed (const PlannedSeek &seek)
   {
+    GstEvent *event = gst_event_new_seek (1, GST_FORMAT_BYTES,
+        GstSeekFlags (seek.flags & GST_SEEK_FLAG_FLUSH), GST_SEEK_TYPE_SET,
+        gint64 (seek.offset), GST_SEEK_TYPE_SET, -1);
+    gst_event_set_seqnum (event, seek.seqnum);
     timeline.request (seek);
-    if (gst_pad_push_event (self->sinkpad, seek.in_bytes ()))
+    if (gst_pad_push_event (self->sinkpad, event))
       return true;
     timeline.request (std::nullopt);
     return false;
@@ -789,9 +755,9 @@ private:
     /* Repeated, because the position of the last segment is final only now. */
     start_seek (timeline.plan (event).value_or (seek));
     if (seek.flags & GST_SEEK_FLAG_SEGMENT)
-      gst_element_post_message (GST_ELEMENT (self),
-          gst_message_new_segment_start (GST_OBJECT (self), GST_FORMAT_TIME,
-              gint64 (timeline.get_segment ().position)));
+      gst_element_post_message (
+          GST_ELEMENT (self), gst_message_new_segment_start (GST_OBJECT (self),
+                                  GST_FORMAT_TIME, gint64 (timeline.segment.position)));
     start_task ();
     GST_PAD_STREAM_UNLOCK (self->sinkpad);
     return true;
@@ -806,35 +772,34 @@ public:
   }
 
 private:
-  bool started = false;  /* pulling */
-  bool scanning = false; /* for runs */
-  bool failed = false;   /* an error was posted */
-  bool pushed = false;   /* a frame */
+  bool started = false; /* pulling */
+  bool failed = false;  /* an error was posted */
+  bool pushed = false;  /* a frame */
   bool discont = true;
   bool have_segment = false;
-  RemainingFrames remaining;
   GstClockTime first_time = 0; /* of the frame `timed_from` */
   guint64 timed_from = 0;
-  GstEvent *segment_event = nullptr;
+  GstEvent *segment_event = nullptr; /* waits for caps */
   guint32 seqnum = 0;
-  std::vector<GstEvent *> events; /* that wait for caps and segment */
   GstCaps *caps = nullptr;
   SharedRun negotiated;
   GstBufferPool *pool = nullptr;
   std::vector<guint8> scratch;
   std::shared_ptr<PadSource> source; /* null if the source pushes */
 
-  /* If the source pushes. `offset` is the position of the adapter's first byte. Without a
-   * `run`, a header begins there. */
-  GstAdapter *const adapter = gst_adapter_new ();
-  guint64 offset = 0, skip = 0, frame = 0;
+  /* The position. Without a `run`, a header begins there. After a seek, `wanted` is the first
+   * frame of the segment. In reverse playback, `frame` - 1 is the next one. */
+  guint64 offset = 0, frame = 0, wanted = 0;
   SharedRun run;
+
+  /* If the source pushes */
+  GstAdapter *const adapter = gst_adapter_new ();
+  AdapterSource pushed_bytes{adapter, offset};
+  guint64 skip = 0;      /* bytes that are still to be dropped */
   bool have_run = false; /* a header was read */
   bool at_start = true;
-  bool finished = false;        /* at the end of the segment */
-  bool refused = false;         /* by downstream */
-  GQueue blocks = G_QUEUE_INIT; /* in reverse playback, in the order of the stream */
-  gsize block_bytes = 0;
+  bool finished = false; /* at the end of the segment */
+  bool refused = false;  /* by downstream */
 };
 } // namespace opencl
 
@@ -844,12 +809,6 @@ void
 gst_frame_parser_fail (GstFrameParser *self, GError *error, const opencl::Place &place)
 {
   self->parser->fail (error, place);
-}
-
-bool
-gst_frame_parser_get_stream_size (GstFrameParser *self, guint64 *size)
-{
-  return self->parser->timeline.get_size (size);
 }
 
 static gpointer parent_class;
@@ -872,9 +831,17 @@ activate (GstPad *pad, GstObject *)
 static gboolean
 activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
 {
-  if (mode != GST_PAD_MODE_PULL)
-    return TRUE;
-  return active ? element_of (parent)->parser->start_task () : gst_pad_stop_task (pad);
+  opencl::FrameParser *parser = element_of (parent)->parser;
+
+  if (active) {
+    parser->read_input_caps (nullptr);
+    return mode != GST_PAD_MODE_PULL || parser->start_task ();
+  }
+  const gboolean stopped = mode != GST_PAD_MODE_PULL || gst_pad_stop_task (pad);
+  GST_PAD_STREAM_LOCK (pad);
+  parser->reset ();
+  GST_PAD_STREAM_UNLOCK (pad);
+  return stopped;
 }
 
 static GstFlowReturn
@@ -901,34 +868,14 @@ src_event (GstPad *pad, GstObject *parent, GstEvent *event)
   return done;
 }
 
-/* If upstream works in time, its answer takes precedence. */
 static gboolean
 src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
-  const opencl::FrameTimeline &timeline = element_of (parent)->parser->timeline;
-
-  if (!timeline.answers (query))
-    return gst_pad_query_default (pad, parent, query);
-  return (timeline.get_upstream_format () == GST_FORMAT_TIME
-             && gst_pad_peer_query (element_of (parent)->sinkpad, query))
-         || timeline.answer (query);
+  return element_of (parent)->parser->timeline.answer (query)
+         || gst_pad_query_default (pad, parent, query);
 }
 
 /* Life cycle */
-
-static GstStateChangeReturn
-change_state (GstElement *element, GstStateChange transition)
-{
-  opencl::FrameParser *parser = element_of (element)->parser;
-
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
-    parser->start ();
-  const GstStateChangeReturn result =
-      GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    parser->reset ();
-  return result;
-}
 
 static void
 finalize (GObject *object)
@@ -974,7 +921,6 @@ class_init (gpointer klass, gpointer)
   parent_class = g_type_class_peek_parent (klass);
   G_OBJECT_CLASS (klass)->constructed = constructed;
   G_OBJECT_CLASS (klass)->finalize = finalize;
-  GST_ELEMENT_CLASS (klass)->change_state = change_state;
 }
 
 GType

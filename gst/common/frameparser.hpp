@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -74,6 +75,8 @@ public:
   gsize frame_bytes = 0;  /* in the stream */
   gsize output_bytes = 0; /* in a buffer */
   guint64 bytes = 0;      /* of the header and all frames */
+  bool is_only = false;   /* run of its stream */
+  std::string layout;     /* of a frame, for errors; may be empty */
 
   /* Set by the parser */
   guint64 offset = 0;      /* of the header in the stream */
@@ -81,106 +84,67 @@ public:
 };
 using SharedRun = std::shared_ptr<FrameRun>;
 
-/* Frames that are still to be output, in either direction */
-struct RemainingFrames {
-  guint64 begin = 0, end = 0;
-  bool backward = false;
-
-  bool is_empty () const { return begin >= end; }
-  guint64 take () { return backward ? --end : begin++; }
-};
-
 /* Segment of a seek, and its position in the stream */
 struct PlannedSeek {
   GstSegment segment;
-  RemainingFrames frames;
-  guint64 offset, end_offset; /* in bytes, of a source that pushes; NONE: unknown */
+  guint64 begin;         /* first frame of the segment */
+  guint64 frame, offset; /* where to go on; in reverse playback, the end of the frames */
   GstSeekFlags flags;
   guint32 seqnum;
-
-  /* Returns the seek for upstream, which gets the end only for segment seeks and reverse
-   * playback, where it must stop or start there. (transfer full) */
-  GstEvent *in_bytes () const;
 };
 
 /* The streaming thread changes the timeline. Other threads query it and seek. */
 class FrameTimeline {
 public:
-  /* Several runs need headers. */
-  FrameTimeline (GstPad *sinkpad, bool has_headers)
-      : sinkpad (sinkpad), has_headers (has_headers)
-  {
-    gst_segment_init (&segment, GST_FORMAT_TIME);
-  }
+  explicit FrameTimeline (GstPad *sinkpad) : sinkpad (sinkpad) { reset (); }
 
-  /* For the streaming thread. `runs` are all runs of a stream with random access, else only
-   * the first one is known. */
+  /* For the streaming thread, which changes members only by set() */
+  template <typename T> void set (T &member, T value)
+  {
+    const std::lock_guard<std::mutex> guard (lock);
+    member = std::move (value);
+  }
   void reset ();
-  void set_framerate (const Framerate &wanted);
-  void set_runs (std::vector<SharedRun> found);
-  void set_upstream_format (GstFormat wanted);
-  void set_segment (const GstSegment &wanted);
   /* Sets the position to the end of a frame. A seek without a flush continues there. */
   void set_position (GstBuffer *buffer);
   /* Moves the position to the end of the segment, and returns it. */
   gint64 end_segment ();
-  /* A seek into a later run reads frames that end before the segment. */
-  bool is_before_segment (GstBuffer *buffer) const;
-  bool is_after_segment (GstBuffer *buffer) const;
-  const Framerate &get_framerate () const { return framerate; }
-  const std::vector<SharedRun> &get_runs () const { return runs; }
-  const GstSegment &get_segment () const { return segment; }
+
+  Framerate framerate = {0, 1};
+  SharedRun first; /* run of the stream */
+  GstSegment segment;
+  GstFormat upstream_format = GST_FORMAT_UNDEFINED;
 
   /* For any thread */
   bool is_pulling () const;
-  GstFormat get_upstream_format () const;
+  bool is_upstream (GstFormat format) const;
   bool get_size (guint64 *bytes) const;
   /* Returns -1 for an unknown duration. */
   gint64 duration (GstFormat format) const;
   /* Answers queries for duration, position and seeking. */
-  static bool answers (GstQuery *query);
-  gboolean answer (GstQuery *query) const;
+  bool answer (GstQuery *query) const;
   /* Finds the frames and bytes of a seek in time. Returns none if it is not possible. */
   std::optional<PlannedSeek> plan (GstEvent *seek) const;
 
   /* Keeps a seek until upstream has sent its segment. */
-  void request (std::optional<PlannedSeek> seek);
+  void request (const std::optional<PlannedSeek> &seek) { set (requested, seek); }
   /* Returns the requested seek if the event of this number begins its segment. That of an
    * earlier seek may arrive after the next one was requested. */
   std::optional<PlannedSeek> take_requested (guint32 seqnum);
 
 private:
-  /* `exact`: all runs are known. Else all are assumed to be like the first one. */
-  struct Count {
-    guint64 frames = G_MAXUINT64;
-    bool known = false, exact = false;
-  };
-
-  Count count (bool pulling) const;
+  bool count (guint64 *frames) const;
   bool answer_duration (GstQuery *query) const;
   bool answer_position (GstQuery *query) const;
   bool answer_seeking (GstQuery *query) const;
   void find_frames (PlannedSeek &seek, guint64 total) const;
 
   GstPad *const sinkpad;
-  const bool has_headers;
   mutable std::mutex lock;
-  Framerate framerate = {0, 1};
-  std::vector<SharedRun> runs;
-  GstSegment segment;
-  GstFormat upstream_format = GST_FORMAT_UNDEFINED;
   std::optional<PlannedSeek> requested;
 };
 
 class FrameParser;
-
-/* Position at which the bytes of a stream end, or cannot be continued */
-struct StreamEnd {
-  const char *cause; /* such as "the stream ends" */
-  guint64 position;
-  const FrameRun *run;           /* (nullable): null within a header */
-  gsize header_bytes, available; /* size of that header as far as known, and its bytes */
-};
 } // namespace opencl
 
 /* The parser reads frames at random positions if the source supports it. Otherwise it
@@ -193,7 +157,7 @@ struct GstFrameParser {
   opencl::FrameParser *parser;
 };
 
-/* A function that fails calls gst_frame_parser_fail(). */
+/* A derived class has a property `framerate`, for streams whose caps have none. */
 struct GstFrameParserClass {
   GstElementClass parent_class;
 
@@ -203,16 +167,11 @@ struct GstFrameParserClass {
   /* A buffer that begins with these bytes begins a header. */
   std::string_view magic;
 
-  /* Returns the run that the header at a position begins, or null after a failure. `source`
-   * is null if the source pushes. Without get_header_size(), the whole stream is one run. */
+  /* Returns the run that the header at a position begins, or null after
+   * gst_frame_parser_fail(). `source` is null if the source pushes. Without
+   * get_header_size(), the whole stream is one run. */
   opencl::SharedRun (*parse_header) (GstFrameParser *self, guint64 position,
       const guint8 *bytes, gsize size, const std::shared_ptr<opencl::ByteSource> &source);
-  /* Returns whether the stream may end there, or fails. */
-  bool (*check_end) (GstFrameParser *self, const opencl::StreamEnd &end);
-  /* Returns the framerate of streams whose caps have none. */
-  opencl::Framerate (*get_framerate) (GstFrameParser *self);
-  /* (nullable): forgets what is known of the last stream. */
-  void (*reset) (GstFrameParser *self);
 };
 
 /* Each plugin has its own copy of the class, and registers it under a name of its own. */
@@ -222,15 +181,3 @@ GType gst_frame_parser_get_type (const char *name);
  * early. Takes ownership of `error`. */
 void gst_frame_parser_fail (GstFrameParser *self, GError *error,
     const opencl::Place &place = opencl::Place::here ());
-
-/* get_framerate() of an element whose settings have a member `framerate` */
-template <typename Element>
-opencl::Framerate
-gst_frame_parser_get_framerate (GstFrameParser *self)
-{
-  const auto wanted = reinterpret_cast<Element *> (self)->settings->committed ();
-  return {wanted.framerate.numerator, wanted.framerate.denominator};
-}
-
-/* Returns the size of the stream in bytes, or false if it is not known. */
-bool gst_frame_parser_get_stream_size (GstFrameParser *self, guint64 *size);

@@ -12,55 +12,14 @@ namespace {
 using Guard = std::lock_guard<std::mutex>;
 }
 
-GstEvent *
-PlannedSeek::in_bytes () const
-{
-  const bool ends = (frames.backward || (flags & GST_SEEK_FLAG_SEGMENT))
-                    && GST_CLOCK_TIME_IS_VALID (end_offset);
-  GstEvent *seek = gst_event_new_seek (frames.backward ? -1 : 1, GST_FORMAT_BYTES,
-      GstSeekFlags (flags & (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT)),
-      GST_SEEK_TYPE_SET, gint64 (offset), GST_SEEK_TYPE_SET,
-      ends ? gint64 (end_offset) : -1);
-  gst_event_set_seqnum (seek, seqnum);
-  return seek;
-}
-
 void
 FrameTimeline::reset ()
 {
   const Guard guard (lock);
-  runs.clear ();
+  first.reset ();
   requested.reset ();
   upstream_format = GST_FORMAT_UNDEFINED;
   gst_segment_init (&segment, GST_FORMAT_TIME);
-}
-
-void
-FrameTimeline::set_framerate (const Framerate &wanted)
-{
-  const Guard guard (lock);
-  framerate = wanted;
-}
-
-void
-FrameTimeline::set_runs (std::vector<SharedRun> found)
-{
-  const Guard guard (lock);
-  runs = std::move (found);
-}
-
-void
-FrameTimeline::set_upstream_format (GstFormat wanted)
-{
-  const Guard guard (lock);
-  upstream_format = wanted;
-}
-
-void
-FrameTimeline::set_segment (const GstSegment &wanted)
-{
-  const Guard guard (lock);
-  segment = wanted;
 }
 
 void
@@ -87,21 +46,6 @@ FrameTimeline::end_segment ()
 }
 
 bool
-FrameTimeline::is_before_segment (GstBuffer *buffer) const
-{
-  return GST_BUFFER_PTS_IS_VALID (buffer) && GST_BUFFER_DURATION_IS_VALID (buffer)
-         && GST_BUFFER_PTS (buffer) + GST_BUFFER_DURATION (buffer) <= segment.start;
-}
-
-bool
-FrameTimeline::is_after_segment (GstBuffer *buffer) const
-{
-  return segment.rate > 0 && GST_BUFFER_PTS_IS_VALID (buffer)
-         && GST_CLOCK_TIME_IS_VALID (segment.stop)
-         && GST_BUFFER_PTS (buffer) >= segment.stop;
-}
-
-bool
 FrameTimeline::is_pulling () const
 {
   GST_OBJECT_LOCK (sinkpad);
@@ -110,39 +54,36 @@ FrameTimeline::is_pulling () const
   return pulling;
 }
 
-GstFormat
-FrameTimeline::get_upstream_format () const
+bool
+FrameTimeline::is_upstream (GstFormat format) const
 {
   const Guard guard (lock);
-  return upstream_format;
+  return upstream_format == format;
 }
 
 bool
 FrameTimeline::get_size (guint64 *size) const
 {
   gint64 bytes = -1;
-  if (get_upstream_format () != GST_FORMAT_BYTES
+  if (!is_upstream (GST_FORMAT_BYTES)
       || !gst_pad_peer_query_duration (sinkpad, GST_FORMAT_BYTES, &bytes) || bytes < 0)
     return false;
   *size = guint64 (bytes);
   return true;
 }
 
-FrameTimeline::Count
-FrameTimeline::count (bool pulling) const
+/* Only the end of a first run that is the whole stream is known. */
+bool
+FrameTimeline::count (guint64 *frames) const
 {
-  Count count;
-  guint64 size;
-  if (!get_size (&size))
-    return count;
+  guint64 size = 0;
+  const bool has_size = get_size (&size);
   const Guard guard (lock);
-  if (runs.empty ())
-    return count;
-  const FrameRun &last = *runs.back ();
-  count.exact = last.end () == size || (pulling && !has_headers);
-  count.known = count.exact || (!pulling && size % last.bytes == 0);
-  count.frames = count.exact ? last.end_frame () : size / last.bytes * last.frames;
-  return count;
+  if (!first || first->frames == FrameRun::endless
+      || !(first->is_only || (has_size && first->end () == size)))
+    return false;
+  *frames = first->end_frame ();
+  return true;
 }
 
 /* Queries */
@@ -150,12 +91,13 @@ FrameTimeline::count (bool pulling) const
 gint64
 FrameTimeline::duration (GstFormat format) const
 {
-  const Count counted = count (is_pulling ());
+  guint64 frames;
+  const bool known = count (&frames);
   const Guard guard (lock);
-  if (counted.known && format == GST_FORMAT_DEFAULT)
-    return gint64 (counted.frames);
-  return counted.known && format == GST_FORMAT_TIME && framerate.is_fixed ()
-             ? gint64 (framerate.time_of (counted.frames))
+  if (known && format == GST_FORMAT_DEFAULT)
+    return gint64 (frames);
+  return known && format == GST_FORMAT_TIME && framerate.is_fixed ()
+             ? gint64 (framerate.time_of (frames))
              : -1;
 }
 
@@ -200,58 +142,43 @@ FrameTimeline::answer_seeking (GstQuery *query) const
   return true;
 }
 
+/* If upstream works in time, its answer takes precedence. */
 bool
-FrameTimeline::answers (GstQuery *query)
-{
-  const GstQueryType type = GST_QUERY_TYPE (query);
-  return type == GST_QUERY_DURATION || type == GST_QUERY_POSITION
-         || type == GST_QUERY_SEEKING;
-}
-
-gboolean
 FrameTimeline::answer (GstQuery *query) const
 {
-  switch (GST_QUERY_TYPE (query)) {
-  case GST_QUERY_DURATION:
-    return answer_duration (query);
-  case GST_QUERY_POSITION:
-    return answer_position (query);
-  case GST_QUERY_SEEKING:
-    return answer_seeking (query);
-  default:
-    return FALSE;
-  }
+  const GstQueryType type = GST_QUERY_TYPE (query);
+  const bool is_known = type == GST_QUERY_DURATION || type == GST_QUERY_POSITION
+                        || type == GST_QUERY_SEEKING;
+  if (is_known && is_upstream (GST_FORMAT_TIME) && gst_pad_peer_query (sinkpad, query))
+    return true;
+  return (type == GST_QUERY_DURATION && answer_duration (query))
+         || (type == GST_QUERY_POSITION && answer_position (query))
+         || (type == GST_QUERY_SEEKING && answer_seeking (query));
 }
 
 /* Seeks */
 
-/* If the source pushes, only the first run is known. A seek into a later one reads on from
- * the end of the first, and drops frames before the segment. */
+/* Only the first run is known. A seek into a later one goes on from the end of the first. */
 void
 FrameTimeline::find_frames (PlannedSeek &seek, guint64 total) const
 {
   const GstSegment &wanted = seek.segment;
-  const FrameRun &first = *runs.front ();
-  RemainingFrames &frames = seek.frames;
-  frames.backward = wanted.rate < 0;
-  frames.begin = std::min (
-      total, framerate.frame_at (frames.backward ? wanted.start : wanted.position));
-  frames.end = total;
+  const bool backward = wanted.rate < 0;
+  guint64 end = total;
+  seek.begin =
+      std::min (total, framerate.frame_at (backward ? wanted.start : wanted.position));
   if (GST_CLOCK_TIME_IS_VALID (wanted.stop))
-    frames.end = std::min (total, framerate.frame_from (wanted.stop));
-  frames.end = std::max (frames.begin, frames.end);
-
-  const guint64 begin = std::min (frames.begin, first.end_frame ());
-  seek.offset = begin == 0 && !frames.backward ? 0 : first.offset_of (begin);
-  seek.end_offset = frames.end > first.end_frame () ? GST_CLOCK_TIME_NONE
-                                                    : first.offset_of (frames.end);
+    end = std::min (total, framerate.frame_from (wanted.stop));
+  seek.frame = backward ? end : std::min (seek.begin, first->end_frame ());
+  seek.offset = first->offset_of (seek.frame);
 }
 
 std::optional<PlannedSeek>
 FrameTimeline::plan (GstEvent *event) const
 {
   const bool pulling = is_pulling ();
-  const Count counted = count (pulling);
+  guint64 total = G_MAXUINT64;
+  const bool counted = count (&total);
   PlannedSeek seek = {};
   GstSegment &wanted = seek.segment;
   gdouble rate;
@@ -264,28 +191,20 @@ FrameTimeline::plan (GstEvent *event) const
   seek.seqnum = gst_event_get_seqnum (event);
   const Guard guard (lock);
   if (format != GST_FORMAT_TIME || (seek.flags & GST_SEEK_FLAG_INSTANT_RATE_CHANGE)
-      || upstream_format != GST_FORMAT_BYTES || (rate < 0 && !counted.exact)
-      || runs.empty () || !framerate.is_fixed ())
+      || (rate < 0 && !(pulling && counted))
+      || (!pulling && (seek.flags & GST_SEEK_FLAG_SEGMENT))
+      || upstream_format != GST_FORMAT_BYTES || !first || !framerate.is_fixed ())
     return std::nullopt;
   wanted = segment;
-  if (counted.known)
-    wanted.duration = framerate.time_of (counted.frames);
+  if (counted)
+    wanted.duration = framerate.time_of (total);
   if (!gst_segment_do_seek (&wanted, rate, format, seek.flags, start_type,
           guint64 (start), stop_type, guint64 (stop), nullptr))
     return std::nullopt;
   if (rate < 0 && !GST_CLOCK_TIME_IS_VALID (wanted.stop))
     wanted.stop = wanted.position = wanted.duration;
-  find_frames (seek, pulling         ? runs.back ()->end_frame ()
-                     : counted.known ? counted.frames
-                                     : G_MAXUINT64);
+  find_frames (seek, total);
   return seek;
-}
-
-void
-FrameTimeline::request (std::optional<PlannedSeek> seek)
-{
-  const Guard guard (lock);
-  requested = seek;
 }
 
 std::optional<PlannedSeek>

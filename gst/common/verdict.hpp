@@ -11,7 +11,7 @@ namespace opencl {
 struct Verdict {
   enum Result {
     pending,  /* not known yet */
-    right,    /* agrees with the host */
+    right,    /* agrees with the stored numbers */
     wrong,    /* `difference` describes it */
     unusable, /* crashes or does not build, as `difference` says; perhaps for a shortage */
     failed,   /* no result; `difference` is the reason, which may not come again */

@@ -23,8 +23,9 @@
  * `octwindowinterp` or a caps filter of `application/x-oct`, float64 is converted to
  * float32. An INFO message is posted if a value is rounded.
  *
- * Seeks and reverse playback are supported. If the source supports random access, as
- * `filesrc` does, one frame is read at a time.
+ * If the source supports random access, as `filesrc` does, one frame is read at a time,
+ * and seeks and reverse playback are supported. Behind a `queue`, only forward seeks are
+ * supported. A stream of several files has no known duration and is not played backwards.
  *
  * ## Example launch line
  * |[
@@ -83,7 +84,6 @@ const opencl::PropertyTable<NpyParseSettings> properties = {
 struct GstNpyParse {
   GstFrameParser parent;
   opencl::Settings<NpyParseSettings> *settings;
-  GstCaps *accepted_caps; /* (nullable): by downstream; queried once per stream */
   bool rounding_reported;
 };
 
@@ -174,15 +174,14 @@ private:
 
 /* Headers */
 
-/* Returns whether downstream accepts `caps` (transfer full). Queries downstream once per
- * stream, which may consist of many small files. */
+/* Returns whether downstream accepts `caps` (transfer full). */
 static bool
 npy_parse_is_accepted (GstNpyParse *self, GstCaps *caps)
 {
-  if (!self->accepted_caps)
-    self->accepted_caps = gst_pad_peer_query_caps (self->parent.srcpad, nullptr);
-  const bool accepted = gst_caps_can_intersect (caps, self->accepted_caps);
+  GstCaps *both = gst_pad_peer_query_caps (self->parent.srcpad, caps);
+  const bool accepted = gst_caps_can_intersect (caps, both);
   gst_caps_unref (caps);
+  gst_caps_unref (both);
   return accepted;
 }
 
@@ -231,24 +230,6 @@ npy_parse_read_header (
   return false;
 }
 
-/* Fails early if the stream is too short for one frame, before gigabytes of it are
- * collected. */
-static bool
-npy_parse_check_stream_size (
-    GstFrameParser *parser, const FrameArray &array, guint64 position, GError **error)
-{
-  guint64 size;
-  const guint64 needed = position + array.header_bytes + array.frame_bytes;
-
-  if (!gst_frame_parser_get_stream_size (parser, &size) || size >= needed)
-    return true;
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
-      "the stream ends at byte %" G_GUINT64_FORMAT
-      " in frame 1 of a .npy file, expected %" G_GUINT64_FORMAT " bytes or more",
-      size, needed);
-  return false;
-}
-
 static opencl::SharedRun
 npy_parse_parse_header (GstFrameParser *parser, guint64 position, const guint8 *bytes,
     gsize size, const std::shared_ptr<opencl::ByteSource> &)
@@ -257,45 +238,13 @@ npy_parse_parse_header (GstFrameParser *parser, guint64 position, const guint8 *
   FrameArray array;
   GError *error = nullptr;
 
-  if (npy_parse_read_header (self, bytes, size, array, &error)
-      && npy_parse_check_stream_size (parser, array, position, &error))
+  if (position == 0)
+    self->rounding_reported = false;
+  if (npy_parse_read_header (self, bytes, size, array, &error))
     return std::make_shared<NpyRun> (self, array);
   g_prefix_error (&error, "at byte %" G_GUINT64_FORMAT ": ", position);
   gst_frame_parser_fail (parser, error);
   return nullptr;
-}
-
-/* Every frame of a header must follow. */
-static bool
-npy_parse_check_end (GstFrameParser *parser, const opencl::StreamEnd &end)
-{
-  GError *error;
-
-  if (!end.run) {
-    error = g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
-        "%s at byte %" G_GUINT64_FORMAT " in a .npy header: only %" G_GSIZE_FORMAT
-        " bytes available, expected %" G_GSIZE_FORMAT,
-        end.cause, end.position, end.available, end.header_bytes);
-  } else {
-    const opencl::FrameRun &run = *end.run;
-    const guint64 data = end.position - run.offset - run.header_bytes;
-
-    error = g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
-        "%s at byte %" G_GUINT64_FORMAT " in frame %" G_GUINT64_FORMAT
-        " of %" G_GUINT64_FORMAT " of a .npy file: only %" G_GUINT64_FORMAT
-        " bytes of data available, expected %" G_GUINT64_FORMAT,
-        end.cause, end.position, data / run.frame_bytes + 1, run.frames, data,
-        run.frames * run.frame_bytes);
-  }
-  gst_frame_parser_fail (parser, error);
-  return false;
-}
-
-static void
-npy_parse_reset (GstFrameParser *parser)
-{
-  gst_clear_caps (&npy_parse_cast (parser)->accepted_caps);
-  npy_parse_cast (parser)->rounding_reported = false;
 }
 
 static void
@@ -314,9 +263,6 @@ npy_parse_class_init (GstNpyParseClass *klass)
   parser_class.magic = {
       reinterpret_cast<const char *> (opencl::npy_magic), sizeof opencl::npy_magic};
   parser_class.parse_header = npy_parse_parse_header;
-  parser_class.check_end = npy_parse_check_end;
-  parser_class.get_framerate = gst_frame_parser_get_framerate<GstNpyParse>;
-  parser_class.reset = npy_parse_reset;
 
   opencl::describe_element (klass, "NumPy array parser", "Codec/Parser",
       "Parses NumPy .npy files into frames of raw spectra or arrays", {},

@@ -85,6 +85,7 @@ public:
     frames = recording.frames ();
     frame_bytes = output_bytes = recording.frame_bytes ();
     bytes = source->size ();
+    is_only = true;
     return true;
   }
 
@@ -142,16 +143,6 @@ G_DEFINE_TYPE (
 GST_ELEMENT_REGISTER_DEFINE (
     octfileparse, "octfileparse", GST_RANK_PRIMARY, oct_file_parse_get_type ())
 
-static void
-oct_file_parse_refuse_push (GstFrameParser *self)
-{
-  gst_frame_parser_fail (self,
-      g_error_new (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SEEK,
-          "the source cannot be read at random positions, as a recording in this format "
-          "needs: use filesrc, with no queue before %s",
-          GST_OBJECT_NAME (self)));
-}
-
 /* The calibration precedes the caps, so that octwindowinterp negotiates once. */
 static opencl::SharedRun
 oct_file_parse_parse_header (GstFrameParser *self, guint64, const guint8 *, gsize,
@@ -163,7 +154,11 @@ oct_file_parse_parse_header (GstFrameParser *self, guint64, const guint8 *, gsiz
   GError *error = nullptr;
 
   if (!source) {
-    oct_file_parse_refuse_push (self);
+    gst_frame_parser_fail (self, g_error_new (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SEEK,
+                                     "the source cannot be read at random positions, as "
+                                     "a recording in this format "
+                                     "needs: use filesrc, with no queue before %s",
+                                     GST_OBJECT_NAME (self)));
     return nullptr;
   }
   if (!run->open (source, &error)) {
@@ -179,15 +174,6 @@ oct_file_parse_parse_header (GstFrameParser *self, guint64, const guint8 *, gsiz
   return run;
 }
 
-/* A recording was read to its end when it was opened. */
-static bool
-oct_file_parse_check_end (GstFrameParser *self, const opencl::StreamEnd &end)
-{
-  if (!end.run)
-    oct_file_parse_refuse_push (self);
-  return end.run;
-}
-
 static void
 oct_file_parse_init (GstOctFileParse *self)
 {
@@ -199,8 +185,6 @@ oct_file_parse_class_init (GstOctFileParseClass *klass)
 {
   opencl::install_settings<&GstOctFileParse::settings> (klass, properties);
   klass->parent_class.parse_header = oct_file_parse_parse_header;
-  klass->parent_class.check_end = oct_file_parse_check_end;
-  klass->parent_class.get_framerate = gst_frame_parser_get_framerate<GstOctFileParse>;
   opencl::describe_element (klass, "OCT recording parser", "Codec/Parser",
       "Parses Thorlabs .oct recordings into frames of raw spectra", {},
       {&sink_template, &src_template});

@@ -32,6 +32,7 @@
  */
 #include <gst/common/frameparser.hpp>
 #include <gst/common/settings.hpp>
+#include <gst/common/text.hpp>
 
 #include "calibration/streamcalibration.hpp"
 #include "elements.h"
@@ -115,33 +116,36 @@ GST_ELEMENT_REGISTER_DEFINE (
     octrawparse, "octrawparse", GST_RANK_NONE, oct_raw_parse_get_type ())
 
 namespace {
-/* The whole stream, of which `bytes` are known to exist */
+/* The whole stream */
 class RawRun : public opencl::FrameRun {
 public:
-  RawRun (const oct::RawLayout &layout, guint64 size) : layout (layout)
+  /* `source` (nullable) tells the number of frames. */
+  RawRun (const oct::RawLayout &raw, const opencl::ByteSource *source) : raw (raw)
   {
-    header_bytes = layout.header_bytes;
-    frame_bytes = layout.frame_bytes ();
-    output_bytes = layout.output_bytes ();
-    frames = size > header_bytes ? layout.frame_at (size) : 0;
+    header_bytes = raw.header_bytes;
+    frame_bytes = raw.frame_bytes ();
+    is_only = true;
+    layout = opencl::text_of (" (%u A-lines of %u samples, %s)",
+        raw.background_lines + raw.lines, raw.samples, raw.format->name);
+    output_bytes = raw.output_bytes ();
+    const guint64 size = source ? source->size () : 0;
+    frames = size > header_bytes ? raw.frame_at (size) : 0;
     bytes = header_bytes + frames * frame_bytes;
-  }
-  explicit RawRun (const oct::RawLayout &layout) : RawRun (layout, 0)
-  {
-    frames = bytes = endless;
+    if (!source)
+      frames = bytes = endless;
   }
 
-  GstCaps *make_caps () const override { return layout.make_caps (); }
+  GstCaps *make_caps () const override { return raw.make_caps (); }
 
   void convert (const guint8 *from, guint8 *to) override
   {
-    if (layout.background_lines == 0)
+    if (raw.background_lines == 0)
       return;
-    oct::MeanSpectrum mean (layout.samples);
-    for (guint line = 0; line < layout.background_lines; line++)
-      mean.add (*layout.format, from + line * layout.format->line_bytes (layout.samples));
+    oct::MeanSpectrum mean (raw.samples);
+    for (guint line = 0; line < raw.background_lines; line++)
+      mean.add (*raw.format, from + line * raw.format->line_bytes (raw.samples));
     background = mean.get ();
-    memcpy (to, from + layout.background_bytes (), output_bytes);
+    memcpy (to, from + raw.background_bytes (), output_bytes);
   }
 
   void describe (GstBuffer *buffer, guint64) const override
@@ -151,61 +155,35 @@ public:
   }
 
 private:
-  const oct::RawLayout layout;
+  const oct::RawLayout raw;
   std::vector<double> background; /* of the last frame */
 };
 } // namespace
-
-/* Returns false after an error. */
-static bool
-get_layout (GstFrameParser *self, oct::RawLayout *layout)
-{
-  const RawParseSettings settings =
-      reinterpret_cast<GstOctRawParse *> (self)->settings->committed ();
-
-  *layout = {&oct::raw_formats[gsize (settings.format)], settings.samples, settings.lines,
-      settings.header_bytes, settings.background_lines};
-  if (layout->output_bytes () > 0 && layout->frame_bytes () <= most_frame_bytes)
-    return true;
-  gst_frame_parser_fail (self,
-      g_error_new (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-          "samples %u, lines %u: expected both above 0, and at most %" G_GUINT64_FORMAT
-          " bytes for a frame",
-          settings.samples, settings.lines, most_frame_bytes));
-  return false;
-}
 
 static opencl::SharedRun
 oct_raw_parse_parse_header (GstFrameParser *self, guint64, const guint8 *, gsize,
     const std::shared_ptr<opencl::ByteSource> &source)
 {
-  oct::RawLayout layout;
+  const RawParseSettings settings =
+      reinterpret_cast<GstOctRawParse *> (self)->settings->committed ();
+  const oct::RawLayout layout = {&oct::raw_formats[gsize (settings.format)],
+      settings.samples, settings.lines, settings.header_bytes, settings.background_lines};
 
-  if (!get_layout (self, &layout))
+  if (layout.output_bytes () == 0 || layout.frame_bytes () > most_frame_bytes) {
+    gst_frame_parser_fail (self,
+        g_error_new (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+            "samples %u, lines %u: expected both above 0, and at most %" G_GUINT64_FORMAT
+            " bytes for a frame",
+            settings.samples, settings.lines, most_frame_bytes));
     return nullptr;
+  }
   if (layout.background_lines > 0) {
     oct::StreamCalibration
         each_frame; /* octwindowinterp subtracts what the frames bring */
     each_frame.background.resize (layout.samples);
     gst_pad_push_event (self->srcpad, oct::stream_calibration_event (each_frame));
   }
-  return source ? std::make_shared<RawRun> (layout, source->size ())
-                : std::make_shared<RawRun> (layout);
-}
-
-static bool
-oct_raw_parse_check_end (GstFrameParser *self, const opencl::StreamEnd &end)
-{
-  oct::RawLayout layout;
-  GError *error = nullptr;
-
-  if (!get_layout (self, &layout))
-    return false;
-  if (oct::check_raw_size (
-          layout, end.position - (end.run ? end.run->offset : 0), &error))
-    return true;
-  gst_frame_parser_fail (self, error);
-  return false;
+  return std::make_shared<RawRun> (layout, source.get ());
 }
 
 static void
@@ -219,8 +197,6 @@ oct_raw_parse_class_init (GstOctRawParseClass *klass)
 {
   opencl::install_settings<&GstOctRawParse::settings> (klass, properties);
   klass->parent_class.parse_header = oct_raw_parse_parse_header;
-  klass->parent_class.check_end = oct_raw_parse_check_end;
-  klass->parent_class.get_framerate = gst_frame_parser_get_framerate<GstOctRawParse>;
   opencl::describe_element (klass, "Raw OCT spectra parser", "Codec/Parser",
       "Parses raw samples into frames of OCT spectra", {},
       {&sink_template, &src_template});

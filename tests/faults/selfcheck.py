@@ -261,7 +261,7 @@ def checks_of(cache):
     found = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            words = (folder / "cmdline").read_text().split("\0")
+            words = (folder / "cmdline").read_text(errors="replace").split("\0")
             if pathlib.Path(words[0]).name == "gst-opencl-check" and str(cache.folder) in words[3]:
                 found[int(folder.name)] = words[2]
     return found

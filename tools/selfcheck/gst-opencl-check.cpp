@@ -1,4 +1,4 @@
-/* gst-opencl-check: compares the result of an engine with that of the host
+/* gst-opencl-check: compares the result of an engine with stored numbers
  *
  * gst-opencl-check DEVICE ENGINE FILE PARENT: prints the verdict, which the process PARENT
  * stores in FILE. The name of FILE is a checksum of device, driver and engine. The driver may

@@ -624,22 +624,6 @@ TEST_ROWS (
   fail_unless (player.messages ().is_clean ());
 }
 
-TEST (test_octfileparse_duration_and_position)
-{
-  OctArchive archive;
-  Folder folder;
-  FramePlayer player (parsing (folder.write ("a.oct", archive.written ())));
-  gint64 duration = 0, position = -1, frames = 0;
-  player.set_state (GST_STATE_PAUSED);
-  fail_unless (gst_element_query_duration (player, GST_FORMAT_TIME, &duration));
-  expect_equal (duration, 4 * frame_time);
-  Owned<GstPad> pad = player.pad ("parse", "src");
-  fail_unless (gst_pad_query_duration (pad, GST_FORMAT_DEFAULT, &frames));
-  expect_equal (frames, 4);
-  fail_unless (gst_pad_query_position (pad, GST_FORMAT_TIME, &position));
-  fail_unless (position > 0 && position <= duration);
-}
-
 /* As a player repeats it: segment seeks, and a flush at the end */
 TEST (test_octfileparse_repeats)
 {
