@@ -84,7 +84,7 @@ covered (Place place, bool with_padding, global const long *g)
 kernel void
 pool (global const STORED *restrict input, long input_offset, global STORED *restrict output,
     long output_offset, global const long *restrict g, long channels, ulong items,
-    int counts_padding, float p)
+    int counts_padding)
 {
   const size_t item = get_global_id (0);
   if (item >= items)
@@ -113,10 +113,8 @@ pool (global const STORED *restrict input, long input_offset, global STORED *res
         const REALS value = LOAD (row + x * DILATION (2) * FROM_STEP (2));
 #if POOLING == MAXIMUM
         result = LARGER (result, value);
-#elif POOLING == AVERAGE
-        result += value;
 #else
-        result += pow (fabs (value), (REALS)(p));
+        result += value;
 #endif
       }
     }
@@ -125,8 +123,6 @@ pool (global const STORED *restrict input, long input_offset, global STORED *res
   const long inside = max (end[0] - first[0], 0L) * max (end[1] - first[1], 0L)
                       * max (end[2] - first[2], 0L);
   result = result / (REAL)(counts_padding ? covered (place, true, g) : max (inside, 1L));
-#elif POOLING == POWER
-  result = pow (result, (REALS)(1 / p));
 #endif
   STORE (result, output + output_offset + output_offset_of (place, g));
 }

@@ -54,11 +54,10 @@ pool (Lowering &l, WindowOp::Kind kind, GError **error)
   what.after = attributes.after;
   what.counts_padding = l.node ().integer ("count_include_pad", 0) != 0;
   what.column_major = l.node ().integer ("storage_order", 0) != 0;
-  what.p = double (l.node ().integer ("p", 2));
 
   const bool has_indices =
       kind == WindowOp::maximum && l.outputs () > 1 && !l.node ().outputs[1].empty ();
-  if (kind != WindowOp::power && !has_indices && is_global (from, lengths, what))
+  if (!has_indices && is_global (from, lengths, what))
     return reduce (
         l, kind == WindowOp::maximum ? Reduction::maximum : Reduction::mean, error);
 
@@ -116,7 +115,6 @@ global_power (Lowering &l, GError **error)
 const std::vector<Operator> pooling_operators = {
     {"MaxPool", 1, 1, pool_of<WindowOp::maximum>},
     {"AveragePool", 1, 1, pool_of<WindowOp::average>},
-    {"LpPool", 1, 1, pool_of<WindowOp::power>},
     {"GlobalAveragePool", 1, 1, global<Reduction::mean>},
     {"GlobalMaxPool", 1, 1, global<Reduction::maximum>},
     {"GlobalLpPool", 1, 1, global_power},

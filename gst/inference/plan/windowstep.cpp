@@ -41,7 +41,7 @@ least_integer (opencl::NumberType type)
                         : macro ("LEAST_INTEGER", -(gint64 (1) << (8 * info.size - 1)));
 }
 
-const char *const poolings = " -DMAXIMUM=1 -DAVERAGE=2 -DPOWER=3";
+const char *const poolings = " -DMAXIMUM=1 -DAVERAGE=2";
 
 class PoolStep : public KernelStep {
 public:
@@ -52,9 +52,7 @@ public:
     output = request.outputs[0];
     const gsize lanes = lanes_of (request.context, input, output, 1);
     items = gsize (output.count ()) / lanes;
-    const gint64 pooling = what.kind == WindowOp::maximum   ? 1
-                           : what.kind == WindowOp::average ? 2
-                                                            : 3;
+    const gint64 pooling = what.kind == WindowOp::maximum ? 1 : 2;
     const std::string options = compute::number_macros (input.type, lanes) + poolings
                                 + macro ("POOLING", pooling) + least_integer (input.type);
     return make_geometry (request.context, geometry_of (what, input, output), error)
@@ -68,7 +66,7 @@ protected:
     return set_tensor (index, input, memories, error)
            && set_tensor (index, output, memories, error)
            && set (index, error, geometry (), cl_long (output.shape[1]), cl_ulong (items),
-               cl_int (what.counts_padding), cl_float (what.p));
+               cl_int (what.counts_padding));
   }
 
 private:

@@ -86,6 +86,36 @@ TEST (test_inference_lists_all_operators_that_are_missing)
   expect_refused (model, {"Unique", "Loop", "com.example.Special", "opset 13"});
 }
 
+/* onnxruntime's quantizer writes these unless it is asked for QDQ. */
+TEST (test_inference_refuses_the_qoperator_form)
+{
+  const std::pair<const char *, const char *> rows[] = {
+      {"QLinearConv", ""}, {"QLinearAdd", "com.microsoft"}, {"QGemm", "com.microsoft"}};
+  for (const auto &[op, domain] : rows) {
+    OnnxModel model;
+    model.input ("x", {1}).output ("y", {1}).node (op, {"x"}, {"y"}, {}, domain);
+    expect_refused (model, {op, "quantize in QDQ form"});
+  }
+}
+
+TEST (test_inference_refuses_variants_of_recurrent_cells)
+{
+  const struct {
+    std::vector<OnnxAttribute> attributes;
+    const char *peepholes, *reason;
+  } rows[] = {{{{"clip", 0.5f}}, "", "clip is not supported"},
+      {{{"input_forget", 1}}, "", "input_forget is not supported"},
+      {{}, "p", "P (peepholes) is not supported"}};
+  for (const auto &row : rows) {
+    OnnxModel model;
+    model.input ("x", {2, 1, 1}).output ("y", {2, 1, 1, 1});
+    model.constant ("w", {1, 4, 1}, noise (4, 1)).constant ("p", {1, 3}, noise (3, 2));
+    model.node (
+        "LSTM", {"x", "w", "w", "", "", "", "", row.peepholes}, {"y"}, row.attributes);
+    expect_refused (model, {"LSTM", row.reason});
+  }
+}
+
 /* Also with another opset, and beside a tensor that is damaged */
 TEST (test_inference_lists_missing_operators_of_damaged_files)
 {
@@ -1562,40 +1592,6 @@ TEST_ROWS (test_inference_quantizes_constants, {0.0, 2.0, -3.0, 1e-30})
       fail_unless (std::fabs (double (got) - expected) <= 1e-6 * std::fabs (expected),
           "%s is %g, expected %g", name, double (got), expected);
   }
-}
-
-/* onnxruntime's definition: the sum as float32, times (x scale * w scale) / y scale */
-TEST (test_inference_requantizes_as_onnxruntime)
-{
-  for (const Quantized &row : quantized_cases)
-    for (const bool per_filter : {false, true}) {
-      OnnxModel model = row.model ();
-      const float x_scale = 0.0173f, y_scale = 9.7f;
-      std::vector<float> scales = noise (gsize (per_filter ? row.filters : 1), 6);
-      std::vector<int> bias (gsize (row.filters), 70001);
-      for (float &scale : scales)
-        scale = 0.02f + scale / 100;
-      model.constant ("xs", {}, {x_scale}).constant ("ys", {}, {y_scale});
-      model.constant ("yz", {}, onnx_uint8, bytes_of<guint8> ({11}));
-      if (per_filter)
-        model.constant ("ws", {row.filters}, scales);
-      else
-        model.constant ("ws", {}, scales);
-      model.constant ("wz", {row.filters}, onnx_int8,
-          bytes_of<gint8> (std::vector<int> (gsize (row.filters), row.weight_zero)));
-      model.constant ("bias", {row.filters}, onnx_int32, bytes_of<gint32> (bias));
-      model.node ("QLinearConv", {"q", "xs", "zero", "w", "ws", "wz", "ys", "yz", "bias"},
-          {"made"}, row.attributes ());
-      model.node ("Cast", {"made"}, {"y"}, {{"to", onnx_float}});
-      std::vector<double> expected;
-      for (const gint64 sum : row.sums ()) {
-        const float factor = x_scale * scales[per_filter ? expected.size () / 25 : 0];
-        const float number = float (sum + 70001) * (factor / y_scale);
-        expected.push_back (std::clamp (std::nearbyint (number) + 11, 0.0f, 255.0f));
-      }
-      for (const Precision precision : {Precision::single, Precision::half})
-        expect_near (run (model, {floats_of (row.image ())}, precision), expected, 0);
-    }
 }
 
 /* Steps are powers of two, so that sums are exact and many lie halfway. The convolution takes
