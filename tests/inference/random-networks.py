@@ -461,7 +461,6 @@ OPERATORS = (
     ("LRN", lambda g, op: ([g.real(4, 4)], {"size": g.pick([1, 3, 5, 7]), "alpha": g.number(0, 1)})),
     ("MaxPool AveragePool Conv ConvTranspose", window),
     ("GlobalAveragePool GlobalMaxPool", lambda g, op: ([g.real(3, 4)], {})),
-    ("GlobalLpPool", lambda g, op: ([g.real(3, 4)], {"p": g.whole(1, 3)})),
     ("MatMul", product),
     ("Gemm", gemm),
     ("MatMulInteger", lambda g, op: ([*(a := g.real(2, 3, "uint8"),), g.fresh(

@@ -150,10 +150,6 @@ const ElementOp ops[] = {
         "select (select ((T)0, $0 - (T)%1, (M)($0 > (T)%0)), $0 + (T)%1, "
         "(M)($0 < -(T)%0))",
         nullptr, REAL (x[0]<-p[0] ? x[0] + p[1] : x[0]> p[0] ? x[0] - p[1] : 0), nullptr},
-    {"Affine", 1, ElementOp::same, "$0 * (T)%0 + (T)%1", nullptr,
-        REAL (x[0] * p[0] + p[1]), nullptr},
-    {"ScaledTanh", 1, ElementOp::same, "(T)%0 * tanh ($0 * (T)%1)", nullptr,
-        REAL (p[0] * std::tanh (x[0] * p[1])), nullptr},
     {"Bfloat16", 1, ElementOp::same, "BFLOAT16 ($0, T, M)", nullptr,
         REAL (bfloat16 (x[0])), nullptr},
     FUNCTION ("Tanh", tanh),

@@ -69,14 +69,13 @@ struct ConvolutionOp {
  * ConvolutionOp. Up to three spatial dimensions. */
 struct WindowOp {
   enum Kind {
-    maximum,    /* output 1, if there is one: index of the maximum in the input */
+    maximum,
     average,    /* of the elements inside the input, or with `counts_padding` of all */
     convolve,   /* inputs: data, weights, bias */
     transposed, /* transposed convolution; inputs: data, weights, bias */
   } kind;
   std::vector<gint64> window, stride, dilation, before, after;
   bool counts_padding = false;
-  bool column_major = false; /* of the indices */
   gint64 groups = 1;
 };
 

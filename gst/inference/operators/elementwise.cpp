@@ -73,9 +73,6 @@ const Activated activations[] = {
     {"Tanh", {}},
     {"Softsign", {}},
     {"Softplus", {}},
-    /* of recurrent operators only */
-    {"Affine", {{"alpha", 1}, {"beta", 0}}},
-    {"ScaledTanh", {{"alpha", 1}, {"beta", 1}}},
 };
 
 bool
