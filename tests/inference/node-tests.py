@@ -23,7 +23,7 @@ import numpy as np
 import samples
 from samples import packages
 
-EXPECTED = {"node": 986, "light": 9}
+EXPECTED = {"node": 910, "light": 9}
 # Tests with another result, and the reason
 DIFFERENT = {
     "test_nonmaxsuppression_identical_boxes":
