@@ -95,13 +95,7 @@ static const opencl::EnumTypeOf<compute::Method> method_type ("GstOpenCLConvolve
         {compute::Method::winograd,
             "Winograd F(4x4, 3x3) (arrays, 3x3 kernel, stride 1, dilation 1, one group)",
             "winograd"},
-        {compute::Method::im2col, "Deprecated: same as direct", "im2col"},
         {compute::Method::fft, "Multiplication of Fourier spectra", "fft"}});
-
-static const opencl::EnumTypeOf<compute::Gemm> gemm_type ("GstOpenCLConvolveGemm",
-    {{compute::Gemm::automatic, "Same as own", "auto"},
-        {compute::Gemm::own, "Matrix product of this element", "own"},
-        {compute::Gemm::clblast, "Deprecated: same as own", "clblast"}});
 
 static const opencl::EnumTypeOf<compute::TensorLayout> layout_type (
     "GstOpenCLConvolveLayout",
@@ -175,8 +169,6 @@ static const opencl::PropertyTable<ConvolutionSettings> properties = {
     {"flip", "Flip", "Rotate the kernel by 180 degrees", &ConvolutionSettings::flip,
         flip_type, opencl::playing},
     {"method", "Method", "Convolution method", &ConvolutionSettings::method, method_type,
-        opencl::playing},
-    {"gemm", "GEMM", "Deprecated: has no effect", &ConvolutionSettings::gemm, gemm_type,
         opencl::playing},
     {"scale", "Scale", "Factor applied to the output after the activation (video)",
         &ConvolutionSettings::scale, {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},

@@ -1,8 +1,8 @@
 /* Elements at places that indices give: gathering and scattering
  *
  * Built with the macros of numbers.clh (LANES = 1), INDEX (int or long), RANK (of the moved
- * elements), CHOSEN (indices of an element), DATA_RANK, HAS_DATA, and COMBINE: 1 to replace an
- * element, 2 add, 3 multiply, 4 maximum, 5 minimum. `g` has
+ * elements), CHOSEN (indices of an element), DATA_RANK, and COMBINE: 1 to replace an element,
+ * 2 add, 3 multiply, 4 maximum, 5 minimum. `g` has
  *   for each dimension of the moved elements, innermost first: length, strides of the data,
  *   the indices and the moved elements;
  *   for each index of an element: stride and length of the dimension of the data;
@@ -157,7 +157,7 @@ scatter (global const STORED *restrict data, long data_offset,
     data_offset += at * own[1];
     output_offset += at * own[2];
   }
-  REAL value = HAS_DATA ? LOAD_ONE (data + data_offset) : (REAL)0;
+  REAL value = LOAD_ONE (data + data_offset);
   next += next_offset;
   for (int n = sorted (heads[heads_offset + item], next); n >= 0; n = next[n])
     value = combined (value, update_at (n, updates + updates_offset, g));

@@ -62,20 +62,16 @@ output_offset_of (Place place, global const long *g)
 #define LEAST (REAL) LEAST_INTEGER
 #endif
 
-/* Number of elements of a window that lie in the input, or with padding in the padded one */
+/* Number of elements of a window that lie in the padded input */
 long
-covered (Place place, bool with_padding, global const long *g)
+covered (Place place, global const long *g)
 {
   long count = 1;
   for (int d = 0; d < 3; d++) {
     const long start = place.at[d] * STRIDE (d) - BEFORE (d);
-    const long first = with_padding ? -BEFORE (d) : 0;
-    const long end = FROM (d) + (with_padding ? AFTER (d) : 0);
     long inside = 0;
-    for (long k = 0; k < WINDOW (d); k++) {
-      const long at = start + k * DILATION (d);
-      inside += at >= first && at < end;
-    }
+    for (long k = 0; k < WINDOW (d); k++)
+      inside += start + k * DILATION (d) < FROM (d) + AFTER (d);
     count *= inside;
   }
   return count;
@@ -84,7 +80,7 @@ covered (Place place, bool with_padding, global const long *g)
 kernel void
 pool (global const STORED *restrict input, long input_offset, global STORED *restrict output,
     long output_offset, global const long *restrict g, long channels, ulong items,
-    int counts_padding, float p)
+    int counts_padding)
 {
   const size_t item = get_global_id (0);
   if (item >= items)
@@ -113,10 +109,8 @@ pool (global const STORED *restrict input, long input_offset, global STORED *res
         const REALS value = LOAD (row + x * DILATION (2) * FROM_STEP (2));
 #if POOLING == MAXIMUM
         result = LARGER (result, value);
-#elif POOLING == AVERAGE
-        result += value;
 #else
-        result += pow (fabs (value), (REALS)(p));
+        result += value;
 #endif
       }
     }
@@ -124,52 +118,11 @@ pool (global const STORED *restrict input, long input_offset, global STORED *res
 #if POOLING == AVERAGE
   const long inside = max (end[0] - first[0], 0L) * max (end[1] - first[1], 0L)
                       * max (end[2] - first[2], 0L);
-  result = result / (REAL)(counts_padding ? covered (place, true, g) : max (inside, 1L));
-#elif POOLING == POWER
-  result = pow (result, (REALS)(1 / p));
+  result = result / (REAL)(counts_padding ? covered (place, g) : max (inside, 1L));
 #endif
   STORE (result, output + output_offset + output_offset_of (place, g));
 }
 
-/* Index of the first maximum in the input as a contiguous array, for LANES = 1. With
- * `column_major` the spatial dimensions are counted in reverse order. */
-kernel void
-find_maximum (global const STORED *restrict input, long input_offset,
-    global long *restrict output, long output_offset, global const long *restrict g,
-    long channels, ulong items, int column_major)
-{
-  const size_t item = get_global_id (0);
-  if (item >= items)
-    return;
-  const Place place = place_of (item, channels, g);
-  global const STORED *from =
-      input + input_offset + place.image * FROM_IMAGE + place.channel * FROM_CHANNEL;
-  REAL largest = LEAST;
-  long index = 0;
-  bool found = false;
-  for (long z = 0; z < WINDOW (0); z++)
-    for (long y = 0; y < WINDOW (1); y++)
-      for (long x = 0; x < WINDOW (2); x++) {
-        const long at_z = place.at[0] * STRIDE (0) - BEFORE (0) + z * DILATION (0);
-        const long at_y = place.at[1] * STRIDE (1) - BEFORE (1) + y * DILATION (1);
-        const long at_x = place.at[2] * STRIDE (2) - BEFORE (2) + x * DILATION (2);
-        if (at_z < 0 || at_z >= FROM (0) || at_y < 0 || at_y >= FROM (1) || at_x < 0
-            || at_x >= FROM (2))
-          continue;
-        const REAL value = LOAD_ONE (
-            from + at_z * FROM_STEP (0) + at_y * FROM_STEP (1) + at_x * FROM_STEP (2));
-        if (!found || value > largest || (value != value && largest == largest)) {
-          largest = value;
-          found = true;
-          index = column_major
-                      ? (at_x * FROM (1) + at_y) * FROM (0) + at_z
-                      : (at_z * FROM (1) + at_y) * FROM (2) + at_x;
-        }
-      }
-  const long plane = FROM (0) * FROM (1) * FROM (2);
-  output[output_offset + output_offset_of (place, g)] =
-      (place.image * channels + place.channel) * plane + index;
-}
 #else
 
 /* `w` has the strides of the weights: filters (of the input's channels if transposed),

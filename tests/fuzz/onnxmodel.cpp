@@ -25,16 +25,16 @@ const char *const texts[] = {"", "nearest", "linear", "cubic", "reflect", "edge"
     "round_prefer_ceil", "align_corners", "asymmetric", "tf_crop_and_resize",
     "half_pixel_symmetric", "not_larger", "not_smaller", "none", "tanh", "zeros",
     "border", "reflection", "bilinear", "bicubic", "avg", "max", "min", "add", "mul",
-    "output_half_pixel", "half_pixel", "LEFT", "RIGHT", "bidirectional", "ij,jk->ik",
-    "ii->i", "...ij,...jk", "i,i,j->"};
+    "output_half_pixel", "half_pixel", "bidirectional", "ij,jk->ik", "ii->i",
+    "...ij,...jk", "i,i,j->"};
 const char *const integer_attributes[] = {"axis", "group", "blocksize", "keepdims", "to",
     "ceil_mode", "count_include_pad", "transA", "transB", "allowzero", "start", "end",
     "size", "p", "exclude_outside", "antialias", "noop_with_empty_axes", "value_int",
-    "storage_order", "num_outputs", "batch_dims", "largest", "select_last_index", "k",
-    "exclusive", "reverse", "align_corners", "center_point_box", "time_axis",
-    "batch_axis", "output_height", "output_width", "sampling_ratio", "block_size",
-    "output_dtype", "channels_last", "fmod", "upper", "dtype", "num_groups", "layout",
-    "linear_before_reset", "detect_positive"};
+    "num_outputs", "batch_dims", "largest", "select_last_index", "k", "exclusive",
+    "reverse", "align_corners", "center_point_box", "time_axis", "batch_axis",
+    "output_height", "output_width", "sampling_ratio", "block_size", "output_dtype",
+    "fmod", "upper", "dtype", "num_groups", "layout", "linear_before_reset",
+    "detect_positive"};
 const char *const list_attributes[] = {"kernel_shape", "strides", "dilations", "pads",
     "axes", "perm", "starts", "ends", "split", "output_padding", "output_shape",
     "value_ints"};

@@ -322,8 +322,7 @@ make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
   convolution.dilation = {settings.dilation, settings.dilation};
   convolution.border = settings.border;
   convolution.activation = settings.activation;
-  convolution.method =
-      settings.method == Method::im2col ? Method::direct : settings.method;
+  convolution.method = settings.method;
   convolution.input_type = input.array.type;
   convolution.output_type = type_of_output (input);
   make_output (input, convolution, output);

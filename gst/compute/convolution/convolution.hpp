@@ -28,10 +28,7 @@ enum class Activation {
   quantize, /* b round (clamp (a x, low, high)) */
 };
 
-/* im2col is deprecated, and means direct. */
-enum class Method { automatic, direct, separable, winograd, im2col, fft };
-/* Deprecated: without effect */
-enum class Gemm { automatic, own, clblast };
+enum class Method { automatic, direct, separable, winograd, fft };
 enum class TensorLayout { nhwc, nchw };
 enum class KernelLayout { automatic, oihw, hwio };
 enum class Flip { automatic, no, yes };
@@ -51,7 +48,6 @@ struct ConvolutionSettings {
   /* The output has Region::added, which is added before the activation. */
   bool adds_residual = false;
   Method method = Method::automatic;
-  Gemm gemm = Gemm::automatic;
   double scale = 1, offset = 0;
   bool alpha = false;
 };

@@ -115,7 +115,7 @@ name_of (Method method)
 {
   /* In the order of the enumeration */
   static constexpr const char *names[] = {
-      "auto", "direct", "separable", "winograd", "im2col", "fft"};
+      "auto", "direct", "separable", "winograd", "fft"};
   return names[int (method)];
 }
 

@@ -15,48 +15,34 @@ using Column = std::vector<double>;
  * below the rounding of float32 */
 const double most_left = 1e-6;
 
-/* Finds the product down · across that is nearest to `taps` (lines × columns): the
- * largest singular value, by power iteration. It converges at once if `taps` is such a
- * product. */
+double
+product_of (const cl_float *line, const Column &across)
+{
+  double sum = 0;
+  for (gsize x = 0; x < across.size (); x++)
+    sum += double (line[x]) * across[x];
+  return sum;
+}
+
+/* Finds down · across, which is `taps` (lines × columns) if that is a product: all rows are
+ * multiples of the longest one. */
 void
 first_product (
     const cl_float *taps, gsize lines, gsize columns, Column &down, Column &across)
 {
-  auto length = [] (const Column &of) {
-    double sum = 0;
-    for (double value : of)
-      sum += value * value;
-    return std::sqrt (sum);
-  };
-  /* Start with the longest row: it is never orthogonal to the result if `taps` is a
-   * product. */
-  across.assign (taps, taps + columns);
-  for (gsize y = 1; y < lines; y++) {
-    const Column line (taps + y * columns, taps + (y + 1) * columns);
-    if (length (line) > length (across))
-      across = line;
-  }
+  double longest = 0;
   down.assign (lines, 0);
-  for (guint round = 0; round < 30; round++) {
-    const double of = length (across);
-    if (of == 0)
-      return;
-    for (double &value : across)
-      value /= of;
-    for (gsize y = 0; y < lines; y++) {
-      down[y] = 0;
-      for (gsize x = 0; x < columns; x++)
-        down[y] += taps[y * columns + x] * across[x];
-    }
-    const double square = length (down) * length (down);
-    if (square == 0)
-      return;
-    for (gsize x = 0; x < columns; x++) {
-      across[x] = 0;
-      for (gsize y = 0; y < lines; y++)
-        across[x] += taps[y * columns + x] * down[y] / square;
+  across.assign (columns, 0);
+  for (gsize y = 0; y < lines; y++) {
+    const Column line (taps + y * columns, taps + (y + 1) * columns);
+    const double square = product_of (taps + y * columns, line);
+    if (square > longest) {
+      longest = square;
+      across = line;
     }
   }
+  for (gsize y = 0; y < lines && longest > 0; y++)
+    down[y] = product_of (taps + y * columns, across) / longest;
 }
 
 bool
@@ -66,6 +52,8 @@ is_product (const cl_float *taps, const Column &down, const Column &across)
   for (gsize y = 0; y < down.size (); y++)
     for (gsize x = 0; x < across.size (); x++) {
       const double tap = taps[y * across.size () + x];
+      if (!std::isfinite (tap))
+        return false;
       largest = std::fmax (largest, std::fabs (tap));
       left = std::fmax (left, std::fabs (tap - down[y] * across[x]));
     }

@@ -48,14 +48,6 @@ bfloat16 (double value)
 }
 
 gint64
-shifted (gint64 value, gint64 count, bool left)
-{
-  if (count < 0 || count > 63)
-    return 0;
-  return gint64 (left ? guint64 (value) << count : guint64 (value) >> count);
-}
-
-gint64
 quotient (gint64 a, gint64 b)
 {
   return b == 0 || (b == -1 && a == G_MININT64) ? 0 : a / b;
@@ -158,10 +150,6 @@ const ElementOp ops[] = {
         "select (select ((T)0, $0 - (T)%1, (M)($0 > (T)%0)), $0 + (T)%1, "
         "(M)($0 < -(T)%0))",
         nullptr, REAL (x[0]<-p[0] ? x[0] + p[1] : x[0]> p[0] ? x[0] - p[1] : 0), nullptr},
-    {"Affine", 1, ElementOp::same, "$0 * (T)%0 + (T)%1", nullptr,
-        REAL (x[0] * p[0] + p[1]), nullptr},
-    {"ScaledTanh", 1, ElementOp::same, "(T)%0 * tanh ($0 * (T)%1)", nullptr,
-        REAL (p[0] * std::tanh (x[0] * p[1])), nullptr},
     {"Bfloat16", 1, ElementOp::same, "BFLOAT16 ($0, T, M)", nullptr,
         REAL (bfloat16 (x[0])), nullptr},
     FUNCTION ("Tanh", tanh),
@@ -190,9 +178,6 @@ const ElementOp ops[] = {
     FUNCTION ("Atan", atan),
     FUNCTION ("Sinh", sinh),
     FUNCTION ("Cosh", cosh),
-    FUNCTION ("Asinh", asinh),
-    FUNCTION ("Acosh", acosh),
-    FUNCTION ("Atanh", atanh),
 
     {"Equal", 2, ElementOp::truth, CHOICE ("$0 == $1"), "($0 == $1)", REAL (x[0] == x[1]),
         WHOLE (x[0] == x[1])},
@@ -217,33 +202,15 @@ const ElementOp ops[] = {
         REAL (x[0] == p[0] || x[0] == p[1]), nullptr},
     {"Not", 1, ElementOp::truth, nullptr, "($0 == 0)", nullptr, WHOLE (!x[0])},
 
-    {"BitwiseAnd", 2, ElementOp::same, nullptr, "($0 & $1)", nullptr,
-        WHOLE (x[0] & x[1])},
-    {"BitwiseOr", 2, ElementOp::same, nullptr, "($0 | $1)", nullptr, WHOLE (x[0] | x[1])},
-    {"BitwiseXor", 2, ElementOp::same, nullptr, "($0 ^ $1)", nullptr,
-        WHOLE (x[0] ^ x[1])},
-    {"BitwiseNot", 1, ElementOp::same, nullptr, "(~$0)", nullptr, WHOLE (~x[0])},
-    {"ShiftLeft", 2, ElementOp::same, nullptr,
-        "($1 < 0 || $1 > 63 ? 0 : (ulong)$0 << $1)", nullptr,
-        WHOLE (shifted (x[0], x[1], true))},
-    {"ShiftRight", 2, ElementOp::same, nullptr,
-        "($1 < 0 || $1 > 63 ? 0 : (ulong)$0 >> $1)", nullptr,
-        WHOLE (shifted (x[0], x[1], false))},
-
     /* The first operand is a boolean of the type of the others: 0 or 1. */
     {"Where", 3, ElementOp::same, "select ($2, $1, (M)($0 != 0))", "($0 != 0 ? $1 : $2)",
         REAL (x[0] != 0 ? x[1] : x[2]), WHOLE (x[0] ? x[1] : x[2])},
-    /* Multiples of a step, $1 or 1 / $1, from a zero point $2 on, for integers from %0 to %1.
+    /* Multiples of a step $1 from a zero point $2 on, for integers from %0 to %1.
      * A NaN becomes the least one, as in onnxruntime. */
     {"Quantize", 3, ElementOp::same,
         "fmin (fmax (rint ($0 / $1), (T)%0 - $2), (T)%1 - $2)", nullptr,
         REAL (std::fmin (
             std::fmax (std::nearbyint (float (x[0] / x[1])), p[0] - x[2]), p[1] - x[2])),
-        nullptr},
-    {"Requantize", 3, ElementOp::same,
-        "fmin (fmax (rint ($0 * $1), (T)%0 - $2), (T)%1 - $2)", nullptr,
-        REAL (std::fmin (
-            std::fmax (std::nearbyint (float (x[0] * x[1])), p[0] - x[2]), p[1] - x[2])),
         nullptr},
     {"Cast", 1, ElementOp::other, "$0", "$0", REAL (x[0]), WHOLE (x[0])},
 };

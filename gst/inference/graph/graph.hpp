@@ -69,17 +69,14 @@ struct ConvolutionOp {
  * ConvolutionOp. Up to three spatial dimensions. */
 struct WindowOp {
   enum Kind {
-    maximum,    /* output 1, if there is one: index of the maximum in the input */
+    maximum,
     average,    /* of the elements inside the input, or with `counts_padding` of all */
-    power,      /* p-norm: (sum |x|^p)^(1/p) */
     convolve,   /* inputs: data, weights, bias */
     transposed, /* transposed convolution; inputs: data, weights, bias */
   } kind;
   std::vector<gint64> window, stride, dilation, before, after;
   bool counts_padding = false;
-  bool column_major = false; /* of the indices */
   gint64 groups = 1;
-  double p = 2;
 };
 
 /* Reduction over `axes`, which have length 1 in the output */
@@ -123,8 +120,8 @@ struct ResampleOp {
 };
 
 /* Elements at places of input 0 that the indices in input 1 give. Gathering moves them to the
- * output; the others move those of input 2 into a copy of input 0, or of zeros if that is left
- * out, in the order of input 2. A negative index counts from the end. An index out of range
+ * output; the others move those of input 2 into a copy of input 0, in the order of input 2. A
+ * negative index counts from the end. An index out of range
  * reads 0, and writes nothing. */
 struct IndexOp {
   enum Kind { gather, replace, sum, product, maximum, minimum } kind;
@@ -180,14 +177,13 @@ struct ConcatOp {
  * all directions), R (directions, blocks, hidden, rows of a
  * block), biases of W and R (directions, 2 gates),
  * initial state (directions, images, hidden), int32 lengths (images); for an LSTM also the
- * initial cells, and peepholes (directions, 3 hidden) if there are any. Outputs: Y (times,
- * directions, images, hidden), the last state, and for an LSTM the last cells. */
+ * initial cells. Outputs: Y (times, directions, images, hidden), the last state, and for an
+ * LSTM the last cells. */
 struct RecurrentOp {
   enum Kind { rnn, gru, lstm } kind = rnn;
   std::vector<bool> backward; /* for each direction */
   ElementProgram activations; /* of all directions; each is an instruction on its own */
-  double clip = 0;            /* of the activations' arguments, or 0 */
-  bool linear_before_reset = false, input_forget = false;
+  bool linear_before_reset = false;
 };
 
 using What = std::variant<ViewOp, ElementwiseOp, ConvolutionOp, WindowOp, ReduceOp,

@@ -81,7 +81,9 @@ missing_operators (const Body &body)
   collect_missing (body, missing);
   for (const std::string &name : missing)
     list += (list.empty () ? "" : ", ") + name;
-  return list;
+  const bool qoperator =
+      list.find ("QLinear") != list.npos || list.find ("QGemm") != list.npos;
+  return qoperator ? list + "; quantize in QDQ form" : list;
 }
 
 /* Branches that are not taken may have any operators. The error lists those of the whole
@@ -538,13 +540,12 @@ Lowering::single (ValueId input, GError **error)
 }
 
 ValueId
-Lowering::apply (
-    const char *op, std::vector<ValueId> inputs, bool is_exact, GError **error)
+Lowering::apply_exact (const char *op, std::vector<ValueId> inputs, GError **error)
 {
   std::map<gsize, ValueId> outer;
   std::swap (results, outer);
   std::swap (operands, inputs);
-  exact = is_exact;
+  exact = true;
   const bool done = operator_named (op)->lower (*this, error);
   exact = false;
   std::swap (operands, inputs);

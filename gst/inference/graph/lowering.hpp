@@ -111,9 +111,9 @@ public:
     const auto found = reals.find ({whole, zero});
     return found == reals.end () ? no_value : found->second;
   }
-  /* The first output of another operator, with the attributes of this node. With `exact` it
-   * sums products of whole numbers. */
-  ValueId apply (const char *op, std::vector<ValueId> inputs, bool exact, GError **error);
+  /* The first output of another operator, which sums products of whole numbers, with the
+   * attributes of this node. */
+  ValueId apply_exact (const char *op, std::vector<ValueId> inputs, GError **error);
 
   ValueId reshape (ValueId input, Shape shape, GError **error);
   ValueId transpose (ValueId input, std::vector<gint64> order, GError **error);

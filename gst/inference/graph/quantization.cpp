@@ -20,19 +20,19 @@ read_number (const Graph &graph, const Operation &operation, gsize n, float &num
   return true;
 }
 
-/* Takes a Quantize or Requantize. Rounding is monotonous, so limits before it become limits of
+/* Takes a Quantize. Rounding is monotonous, so limits before it become limits of
  * the result. */
 bool
 take_quantization (const Graph &graph, const Operation &operation, ConvolutionOp &made)
 {
   const auto *what = std::get_if<ElementwiseOp> (&operation.what);
-  const std::string op =
-      what && what->program.size () == 1 ? what->program[0].op->name : "";
   float step, zero;
-  if ((op != "Quantize" && op != "Requantize") || !read_number (graph, operation, 1, step)
+  if (!what || what->program.size () != 1
+      || std::string (what->program[0].op->name) != "Quantize"
+      || !read_number (graph, operation, 1, step)
       || !read_number (graph, operation, 2, zero))
     return false;
-  const float factor = op == "Quantize" ? 1 / step : step;
+  const float factor = 1 / step;
   const bool relu = made.activation == Activation::relu;
   if (!(factor > 0) || !std::isfinite (factor)
       || (!relu && made.activation != Activation::none

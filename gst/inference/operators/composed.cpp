@@ -1,4 +1,4 @@
-/* Operators of ONNX as several others: masks, one-hot vectors and Einstein sums
+/* Operators of ONNX as several others: masks and Einstein sums
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,62 +11,27 @@ namespace inference {
 namespace {
 /* --- masks --- */
 
-/* Whether column - row is `wanted`, or lies above (+1) or below (-1) it */
-bool
-diagonal (Lowering &l, ElementType type, gint64 rows, gint64 columns, gint64 wanted,
-    int side, ValueId &mask, GError **error)
-{
-  if (!l.reserve (type, {rows, columns}, error, growth_effort))
-    return false;
-  Array array (type, {rows, columns});
-  for (gint64 n = 0; n < rows * columns; n++) {
-    const gint64 from = n % columns - n / columns;
-    array.set_integer (gsize (n),
-        from == wanted || (side > 0 && from > wanted) || (side < 0 && from < wanted));
-  }
-  mask = l.add_constant (array);
-  return true;
-}
-
-/* A diagonal this far outside of any matrix is as good as a farther one. */
-gint64
-clamped (gint64 diagonal)
-{
-  return std::clamp (diagonal, gint64 (G_MININT32), gint64 (G_MAXINT32));
-}
-
 bool
 triangle (Lowering &l, GError **error)
 {
   const Shape shape = l.shape (l.input (0));
   const bool upper = l.node ().integer ("upper", 1) != 0;
   std::vector<gint64> k = {0};
-  ValueId mask;
   if (shape.size () < 2 || (l.has (1) && !l.integers_of_input (1, k, error)))
     return l.fail (error, "expected matrices and a constant k");
   if (k.size () != 1)
     return l.fail (error, "expected one number k");
-  if (!diagonal (l, ElementType::boolean, shape[shape.size () - 2], shape.back (),
-          clamped (k[0]), upper ? 1 : -1, mask, error))
+  const gint64 rows = shape[shape.size () - 2], columns = shape.back ();
+  if (!l.reserve (ElementType::boolean, {rows, columns}, error, growth_effort))
     return false;
+  Array mask (ElementType::boolean, {rows, columns});
+  for (gint64 n = 0; n < rows * columns; n++) {
+    const gint64 diagonal = n % columns - n / columns;
+    mask.set_integer (gsize (n), upper ? diagonal >= k[0] : diagonal <= k[0]);
+  }
   Formula f (l, error);
-  return f.give (f.where (mask, l.input (0), l.number (l.value (l.input (0)).type, 0)));
-}
-
-bool
-identity_matrix (Lowering &l, GError **error)
-{
-  const Shape shape = l.shape (l.input (0));
-  const gint64 wanted =
-      l.node ().integer ("dtype", info_of (l.value (l.input (0)).type).onnx);
-  const ElementInfo *info = element_of_onnx (gint32 (wanted));
-  ValueId mask;
-  if (shape.size () != 2 || !info)
-    return l.fail (
-        error, "expected a matrix; element type %" G_GINT64_FORMAT " of ONNX", wanted);
-  return diagonal (l, info->type, shape[0], shape[1],
-             clamped (l.node ().integer ("k", 0)), 0, mask, error)
-         && Formula (l, error).give (mask);
+  return f.give (f.where (
+      l.add_constant (mask), l.input (0), l.number (l.value (l.input (0)).type, 0)));
 }
 
 /* --- Einstein sums --- */
@@ -278,7 +243,6 @@ einsum (Lowering &l, GError **error)
 
 const std::vector<Operator> composed_operators = {
     {"Trilu", 1, 2, triangle},
-    {"EyeLike", 1, 1, identity_matrix},
     {"Einsum", 1, any_number, einsum},
 };
 } // namespace inference

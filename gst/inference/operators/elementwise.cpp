@@ -73,9 +73,6 @@ const Activated activations[] = {
     {"Tanh", {}},
     {"Softsign", {}},
     {"Softplus", {}},
-    /* of recurrent operators only */
-    {"Affine", {{"alpha", 1}, {"beta", 0}}},
-    {"ScaledTanh", {{"alpha", 1}, {"beta", 1}}},
 };
 
 bool
@@ -96,17 +93,6 @@ is_infinite (Lowering &l, GError **error)
   return with_parameters (l,
       {detected ("detect_negative", -INFINITY), detected ("detect_positive", INFINITY)},
       error);
-}
-
-bool
-bit_shift (Lowering &l, GError **error)
-{
-  const std::string direction = l.node ().text ("direction", "");
-  if (direction != "LEFT" && direction != "RIGHT")
-    return l.fail (error, "direction %s", direction.c_str ());
-  return Formula (l, error).give (
-      l.elementwise (direction == "LEFT" ? "ShiftLeft" : "ShiftRight",
-          {l.input (0), l.input (1)}, error));
 }
 
 /* Limits are attributes before opset 11, then inputs. Constant ones become parameters. */
@@ -263,16 +249,8 @@ const std::vector<Operator> elementwise_operators = {
     {"Atan", 1, 1, same},
     {"Sinh", 1, 1, same},
     {"Cosh", 1, 1, same},
-    {"Asinh", 1, 1, same},
-    {"Acosh", 1, 1, same},
-    {"Atanh", 1, 1, same},
     {"IsNaN", 1, 1, same},
     {"IsInf", 1, 1, is_infinite},
-    {"BitShift", 2, 2, bit_shift},
-    {"BitwiseAnd", 2, 2, same},
-    {"BitwiseOr", 2, 2, same},
-    {"BitwiseXor", 2, 2, same},
-    {"BitwiseNot", 1, 1, same},
     {"Equal", 2, 2, same},
     {"Less", 2, 2, same},
     {"LessOrEqual", 2, 2, same},

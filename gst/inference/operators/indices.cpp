@@ -64,20 +64,17 @@ combine (IndexOp::Kind kind, Array &to, gsize place, const Array &from, gsize n)
     to.set_integer (place, combined (to.integer (place), from.integer (n)));
 }
 
-/* `updates` (no_value: gathers) have the shape `moved`. Without `data` they move into zeros of
- * the shape `into`. */
+/* `updates` (no_value: gathers) have the shape `moved`. */
 ValueId
 index (Lowering &l, const IndexOp &what, ValueId data, ValueId indices, ValueId updates,
-    const Shape &moved, const Shape &into, GError **error)
+    const Shape &moved, GError **error)
 {
   const bool gathers = what.kind == IndexOp::gather;
-  const ElementType type = l.value (gathers ? data : updates).type;
-  const Shape &to = gathers ? moved : into;
-  const Array *known = l.constant (indices);
-  const Array *from = data == no_value ? nullptr : l.constant (data);
+  const ElementType type = l.value (data).type;
+  const Shape &into = l.shape (data), &to = gathers ? moved : into;
+  const Array *known = l.constant (indices), *from = l.constant (data);
   const Array *added = gathers ? from : l.constant (updates);
-  if (is_float (l.value (indices).type)
-      || (data != no_value && l.value (data).type != type)) {
+  if (is_float (l.value (indices).type) || (!gathers && l.value (updates).type != type)) {
     l.fail (error, "the indices are no integers, or data and updates differ in type");
     return no_value;
   }
@@ -92,13 +89,13 @@ index (Lowering &l, const IndexOp &what, ValueId data, ValueId indices, ValueId 
     return no_value;
   }
   const bool empty = count_of (moved) == 0 || count_of (to) == 0;
-  if ((known && added && (from || data == no_value)) || (empty && !gathers)) {
-    if (!from && data != no_value)
+  if ((known && added && from) || (empty && !gathers)) {
+    if (!from)
       return data; /* nothing is written */
     if (!l.reserve (type, to, error))
       return no_value;
     Array result (type, to);
-    if (from && !gathers)
+    if (!gathers)
       std::copy_n (from->bytes (), from->size (), result.writable ());
     if (!empty)
       walk (what, moved, *known, into, [&] (gsize n, gint64 place) {
@@ -156,7 +153,7 @@ elements (Lowering &l, GError **error)
     return l.fail (error, "the indices do not fit the data or the updates");
   what.chosen = {gint32 (axis)};
   return give (l, index (l, what, l.input (0), l.input (1),
-                      scatters ? l.input (2) : no_value, moved, data, error));
+                      scatters ? l.input (2) : no_value, moved, error));
 }
 
 /* GatherND and ScatterND: the last dimension of the indices chooses dimensions of the data. */
@@ -189,36 +186,7 @@ blocks (Lowering &l, GError **error)
   if (scatters && l.shape (l.input (2)) != moved)
     return l.fail (error, "the updates have not the shape %s", text_of (moved).c_str ());
   return give (l, index (l, what, l.input (0), l.input (1),
-                      scatters ? l.input (2) : no_value, moved, data, error));
-}
-
-/* The indices are those of the contiguous output, as in onnxruntime and PyTorch. */
-bool
-max_unpool (Lowering &l, GError **error)
-{
-  const Shape from = l.shape (l.input (0));
-  WindowAttributes window;
-  Shape to;
-  if (!read_window_attributes (l, from, {}, window, error)
-      || (l.has (2) && !l.integers_of_input (2, to, error)))
-    return false;
-  if (!l.has (2))
-    to = from;
-  for (gsize d = 0; d < window.rank () && !l.has (2); d++)
-    to[d + 2] = (from[d + 2] - 1) * window.stride[d] + window.window[d] - window.before[d]
-                - window.after[d];
-  gint64 count;
-  if (l.shape (l.input (1)) != from || to.size () != from.size ()
-      || !count_within (to, 1 << 28, count))
-    return l.fail (error, "the indices or the windows do not fit the data");
-  const Shape flat = {count_of (from)};
-  const ValueId data = l.reshape (l.input (0), flat, error);
-  const ValueId places = data == no_value ? data : l.reshape (l.input (1), flat, error);
-  if (places == no_value)
-    return false;
-  const IndexOp what = {IndexOp::replace, {{-1, 0}}, {0}, -1};
-  const ValueId result = index (l, what, no_value, places, data, flat, {count}, error);
-  return result != no_value && give (l, l.reshape (result, to, error));
+                      scatters ? l.input (2) : no_value, moved, error));
 }
 
 /* --- one-hot, reversed sequences, and what constants choose --- */
@@ -306,7 +274,7 @@ reverse_sequence (Lowering &l, GError **error)
   const ValueId places =
       choose (l, apply (l, "Less", {n, length}, error), last, n, error);
   return places != no_value
-         && give (l, index (l, what, l.input (0), places, no_value, data, data, error));
+         && give (l, index (l, what, l.input (0), places, no_value, data, error));
 }
 
 /* Places of the elements of a constant that are not 0 */
@@ -328,26 +296,6 @@ non_zero (Lowering &l, GError **error)
     return false;
   return give (l, l.add_constant (Array::of_integers (columns).reshaped (
                       {gint64 (strides.size ()), gint64 (found.size ())})));
-}
-
-bool
-compress (Lowering &l, GError **error)
-{
-  const Array *condition = l.constant_input (1, error);
-  ValueId data = l.input (0);
-  gint64 axis = l.node ().integer ("axis", 0);
-  if (!condition)
-    return false;
-  if (!l.node ().has ("axis"))
-    data = l.reshape (data, {count_of (l.shape (data))}, error);
-  if (data == no_value || !l.normalize_axis (axis, l.shape (data).size (), error))
-    return false;
-  std::vector<gint64> kept;
-  for (gsize n = 0; n < condition->count (); n++)
-    if (condition->integer (n) != 0)
-      kept.push_back (gint64 (n));
-  return give (
-      l, gather_rows (l, data, l.add_constant (Array::of_integers (kept)), axis, error));
 }
 
 /* --- along one dimension --- */
@@ -569,7 +517,7 @@ gather_rows (Lowering &l, ValueId data, ValueId indices, gint64 axis, GError **e
     for (gsize k = 0; k < taken.size (); k++)
       what.dimensions.push_back ({-1, gint32 (k)});
   }
-  return index (l, what, data, indices, no_value, to, Shape (from), error);
+  return index (l, what, data, indices, no_value, to, error);
 }
 
 const std::vector<Operator> index_operators = {
@@ -578,11 +526,9 @@ const std::vector<Operator> index_operators = {
     {"ScatterElements", 3, 3, elements},
     {"Scatter", 3, 3, elements},
     {"ScatterND", 3, 3, blocks},
-    {"MaxUnpool", 2, 3, max_unpool},
     {"OneHot", 3, 3, one_hot},
     {"ReverseSequence", 2, 2, reverse_sequence},
     {"NonZero", 1, 1, non_zero},
-    {"Compress", 2, 2, compress},
     {"TopK", 1, 2, top_k},
     {"ArgMax", 1, 1, extreme<true>},
     {"ArgMin", 1, 1, extreme<false>},

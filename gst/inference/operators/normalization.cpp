@@ -226,23 +226,6 @@ lp_normalization (Lowering &l, GError **error)
                                           std::numeric_limits<double>::infinity ()})}));
 }
 
-/* ONNX adds 1e-9 to the deviation. */
-bool
-mean_variance_normalization (Lowering &l, GError **error)
-{
-  const gsize rank = l.shape (l.input (0)).size ();
-  std::vector<gint64> axes = l.node ().integers ("axes");
-  if (axes.empty ())
-    axes = {0, 2, 3};
-  std::vector<bool> reduced (rank, false);
-  for (gint64 axis : axes) {
-    if (!l.normalize_axis (axis, rank, error))
-      return false;
-    reduced[gsize (axis)] = true;
-  }
-  Formula f (l, error);
-  return f.give (standardized (f, l.input (0), reduced, 1e-18));
-}
 } // namespace
 
 const std::vector<Operator> normalization_operators = {
@@ -252,7 +235,6 @@ const std::vector<Operator> normalization_operators = {
     {"GroupNormalization", 3, 3, group_normalization},
     {"RMSNormalization", 2, 2, rms_normalization},
     {"LpNormalization", 1, 1, lp_normalization},
-    {"MeanVarianceNormalization", 1, 1, mean_variance_normalization},
     {"LRN", 1, 1, local_response_normalization},
 };
 } // namespace inference

@@ -53,30 +53,12 @@ pool (Lowering &l, WindowOp::Kind kind, GError **error)
   what.before = attributes.before;
   what.after = attributes.after;
   what.counts_padding = l.node ().integer ("count_include_pad", 0) != 0;
-  what.column_major = l.node ().integer ("storage_order", 0) != 0;
-  what.p = double (l.node ().integer ("p", 2));
 
-  const bool has_indices =
-      kind == WindowOp::maximum && l.outputs () > 1 && !l.node ().outputs[1].empty ();
-  if (kind != WindowOp::power && !has_indices && is_global (from, lengths, what))
+  if (is_global (from, lengths, what))
     return reduce (
         l, kind == WindowOp::maximum ? Reduction::maximum : Reduction::mean, error);
-
-  Value output, indices;
-  output.type = l.value (data).type;
-  output.shape = {from[0], from[1]};
-  output.shape.insert (output.shape.end (), lengths.begin (), lengths.end ());
-  indices.type = ElementType::i64;
-  indices.shape = output.shape;
-  std::vector<Value> outputs = {output};
-  if (has_indices)
-    outputs.push_back (indices);
-  std::vector<ValueId> ids;
-  if (!l.add (what, {data}, outputs, ids, error))
-    return false;
-  for (gsize n = 0; n < ids.size (); n++)
-    l.set_output (n, ids[n]);
-  return true;
+  lengths.insert (lengths.begin (), {from[0], from[1]});
+  return give (l, l.add (what, {data}, l.value (data).type, lengths, error));
 }
 
 template <WindowOp::Kind kind>
@@ -95,30 +77,12 @@ global (Lowering &l, GError **error)
              ? reduce (l, kind, error)
              : l.fail (error, "expected (images, channels, …)");
 }
-/* (sum of |x|^p)^(1/p) over all spatial dimensions */
-bool
-global_power (Lowering &l, GError **error)
-{
-  const ValueId data = l.input (0);
-  const double p = double (l.node ().integer ("p", 2));
-  std::vector<bool> reduced (l.shape (data).size (), true);
-  if (reduced.size () < 2 || p < 1)
-    return l.fail (error, "expected (images, channels, …) and p from 1");
-  reduced[0] = reduced[1] = false;
-  Formula f (l, error);
-  if (p == 1 || p == 2)
-    return f.give (f.reduce (p == 1 ? Reduction::l1 : Reduction::l2, data, reduced));
-  const ValueId powers = f.op ("Pow", f.op ("Abs", {data}), p);
-  return f.give (f.op ("Pow", f.reduce (Reduction::sum, powers, reduced), 1 / p));
-}
 } // namespace
 
 const std::vector<Operator> pooling_operators = {
     {"MaxPool", 1, 1, pool_of<WindowOp::maximum>},
     {"AveragePool", 1, 1, pool_of<WindowOp::average>},
-    {"LpPool", 1, 1, pool_of<WindowOp::power>},
     {"GlobalAveragePool", 1, 1, global<Reduction::mean>},
     {"GlobalMaxPool", 1, 1, global<Reduction::maximum>},
-    {"GlobalLpPool", 1, 1, global_power},
 };
 } // namespace inference

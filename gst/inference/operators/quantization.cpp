@@ -1,4 +1,4 @@
-/* Quantized operators of ONNX, and those of com.microsoft that onnxruntime's quantizer writes
+/* Quantized operators of ONNX: those of the QDQ form, and integer products
  *
  * Integers of 8 bits are computed with as float32 numbers minus their zero point, which half
  * precision also stores exactly. Sums of products are exact below 2^24. Longer sums are split
@@ -219,31 +219,16 @@ dequantized (Lowering &l, ValueId x, const Steps &steps, GError **error)
   return x == no_value ? x : l.elementwise ("Mul", {x, steps.scale}, error);
 }
 
-/* Input `n`, with scale and zero point behind it, each a number. Half precision keeps it in
- * float32: only operators of this file and `apply` read it. */
+/* Rounds x / scale. */
 ValueId
-dequantized_input (Lowering &l, gsize n, GError **error)
-{
-  Steps steps;
-  if (!l.has (n) || !read_steps (l, n + 1, l.shape (l.input (n)), 1, 0, steps, error))
-    return no_value;
-  const ValueId id = dequantized (l, l.input (n), steps, error);
-  if (id != no_value)
-    l.keep_single (id);
-  return id;
-}
-
-/* Rounds x / scale, or with Requantize x * scale. */
-ValueId
-quantized (Lowering &l, const char *op, ValueId x, const Steps &steps, ElementType type,
-    GError **error)
+quantized (Lowering &l, ValueId x, const Steps &steps, ElementType type, GError **error)
 {
   const Range range = range_of (type);
   if (!is_quantized (type)) {
     l.fail (error, "quantized numbers of type %s", info_of (type).name);
     return no_value;
   }
-  if (are_constant (l, {x, steps.scale, steps.zero}) && std::string (op) == "Quantize")
+  if (are_constant (l, {x, steps.scale, steps.zero}))
     return folded (
         l, type, {x, steps.scale, steps.zero},
         [&] (const std::vector<double> &v) {
@@ -251,8 +236,8 @@ quantized (Lowering &l, const char *op, ValueId x, const Steps &steps, ElementTy
           return std::fmin (std::fmax (rounded, range.low), range.high);
         },
         error);
-  const ValueId real =
-      l.elementwise (op, {x, steps.scale, steps.zero}, error, {range.low, range.high});
+  const ValueId real = l.elementwise (
+      "Quantize", {x, steps.scale, steps.zero}, error, {range.low, range.high});
   if (real == no_value)
     return real;
   if (!is_byte (type))
@@ -264,18 +249,6 @@ quantized (Lowering &l, const char *op, ValueId x, const Steps &steps, ElementTy
   if (whole != no_value && count_of (l.shape (steps.zero)) == 1)
     l.set_real (whole, real, steps.zero_input);
   return whole;
-}
-
-/* Gives x, with scale and zero point in inputs `n` and `n` + 1, each a number. */
-bool
-give_quantized (Lowering &l, ValueId x, gsize n, GError **error)
-{
-  Steps steps;
-  if (x == no_value || !read_steps (l, n, l.shape (x), 1, 0, steps, error))
-    return false;
-  const ElementType type =
-      l.value (steps.zero_input == no_value ? l.input (0) : steps.zero_input).type;
-  return give (l, quantized (l, "Quantize", x, steps, type, error));
 }
 
 bool
@@ -292,7 +265,7 @@ quantize_linear (Lowering &l, GError **error)
   const ElementType type = l.has (2) ? l.value (l.input (2)).type
                            : wanted  ? wanted->type
                                      : ElementType::u8;
-  return give (l, quantized (l, "Quantize", x, steps, type, error));
+  return give (l, quantized (l, x, steps, type, error));
 }
 
 bool
@@ -348,7 +321,7 @@ dynamic_quantize_linear (Lowering &l, GError **error)
   const ValueId shown = l.elementwise ("Add", {steps.scale, none}, error);
   return steps.zero_input != no_value && shown != no_value && give (l, shown, 1)
          && give (l, steps.zero_input, 2)
-         && give (l, quantized (l, "Quantize", x, steps, ElementType::u8, error));
+         && give (l, quantized (l, x, steps, ElementType::u8, error));
 }
 
 /* --- sums of products of whole numbers --- */
@@ -426,11 +399,13 @@ part_of (Lowering &l, const Factor &factor, gint64 begin, gint64 end, GError **e
 
 /* Conv or MatMul of whole numbers: float32 if all sums are below 2^24, else int32 */
 ValueId
-exact_sum (Lowering &l, const char *op, const Factor &x, const Factor &w, bool is_float,
-    double added, GError **error)
+exact_sum (Lowering &l, const Factor &x, const Factor &w, GError **error)
 {
+  const char *op = w.is_matrix ? "MatMul" : "Conv";
+  /* A convolution in float32 has constant weights of up to two spatial dimensions. */
+  const bool is_float = w.is_matrix || (l.constant (w.id) && l.shape (w.id).size () <= 4);
   const gint64 depth = l.shape (w.id)[w.axis];
-  const double limit = (1 << 24) - added;
+  const double limit = 1 << 24;
   const bool grouped = l.shape (x.id)[x.axis] != depth;
   gint64 parts = 1;
   auto fits = [&] {
@@ -442,99 +417,24 @@ exact_sum (Lowering &l, const char *op, const Factor &x, const Factor &w, bool i
   while (is_float && parts <= depth && !fits ())
     parts = grouped ? depth + 1 : 2 * parts;
   if (is_float && parts == 1)
-    return l.apply (op, {x.id, w.id}, true, error);
+    return l.apply_exact (op, {x.id, w.id}, error);
   ValueId sum = no_value;
   if (!is_float || parts > depth) {
     const ValueId a = l.cast (x.id, ElementType::i32, error);
     const ValueId b = a == no_value ? a : l.cast (w.id, ElementType::i32, error);
-    return b == no_value ? b : l.apply (op, {a, b}, true, error);
+    return b == no_value ? b : l.apply_exact (op, {a, b}, error);
   }
   for (gint64 n = 0; n < parts; n++) {
     const gint64 begin = depth * n / parts, end = depth * (n + 1) / parts;
     const ValueId a = part_of (l, x, begin, end, error);
     const ValueId b = a == no_value ? a : part_of (l, w, begin, end, error);
-    ValueId part = b == no_value ? b : l.apply (op, {a, b}, true, error);
+    ValueId part = b == no_value ? b : l.apply_exact (op, {a, b}, error);
     part = part == no_value ? part : l.cast (part, ElementType::i32, error);
     sum = n == 0 || part == no_value ? part : l.elementwise ("Add", {sum, part}, error);
     if (sum == no_value)
       return sum;
   }
   return sum;
-}
-
-/* Adds an integer bias, which broadcasts to the sum. */
-ValueId
-add_bias (Lowering &l, ValueId sum, ValueId bias, bool in_float, GError **error)
-{
-  const ElementType type = in_float ? l.value (sum).type : ElementType::i32;
-  sum = l.cast (sum, type, error);
-  bias = sum == no_value ? sum : l.cast (bias, type, error);
-  if (bias != no_value)
-    l.keep_single (bias);
-  sum = bias == no_value ? bias : l.elementwise ("Add", {sum, bias}, error);
-  if (sum != no_value)
-    l.keep_single (sum);
-  return sum;
-}
-
-/* The sum of a convolution with weights in input `w` and a bias in `bias`, if it has one */
-ValueId
-convolved (Lowering &l, gsize w, const Steps &of_x, const Steps &of_w, gsize bias,
-    GError **error)
-{
-  Factor x, weights;
-  const gsize rank = l.shape (l.input (w)).size ();
-  if (rank < 3 || l.shape (l.input (0)).size () != rank) {
-    l.fail (error, "the weights have another number of dimensions");
-    return no_value;
-  }
-  if (!read_factor (l, l.input (0), of_x, 1, x, error)
-      || !read_factor (l, l.input (w), of_w, 1, weights, error))
-    return no_value;
-  double added = 0;
-  ValueId id = l.has (bias) ? l.input (bias) : no_value;
-  const Array *numbers = id == no_value ? nullptr : l.constant (id);
-  if (id != no_value
-      && (l.value (id).type != ElementType::i32
-          || l.shape (id) != Shape{l.shape (weights.id)[0]})) {
-    l.fail (error, "expected a bias of int32 for each filter");
-    return no_value;
-  }
-  for (gsize n = 0; numbers && n < numbers->count (); n++)
-    added = std::max (added, std::fabs (numbers->number (n)));
-  const bool in_float = numbers && added < (1 << 23);
-  const ValueId sum = exact_sum (l, "Conv", x, weights,
-      l.constant (weights.id) && rank <= 4, in_float ? added : 0, error);
-  if (sum == no_value || id == no_value)
-    return sum;
-  Shape shape (rank - 1, 1);
-  shape[0] = l.shape (id)[0];
-  id = l.reshape (id, shape, error);
-  return id == no_value ? id : add_bias (l, sum, id, in_float, error);
-}
-
-/* The product of matrices a and b */
-ValueId
-multiplied (Lowering &l, ValueId a, const Steps &of_a, ValueId b, const Steps &of_b,
-    GError **error)
-{
-  Factor x, w;
-  const gsize rank = l.shape (a).size (), other = l.shape (b).size ();
-  if (rank == 0 || other == 0
-      || l.shape (a)[rank - 1] != l.shape (b)[other < 2 ? 0 : other - 2]) {
-    l.fail (error, "the inner dimensions differ");
-    return no_value;
-  }
-  if (!read_factor (l, a, of_a, rank - 1, x, error)
-      || !read_factor (l, b, of_b, other < 2 ? 0 : other - 2, w, error))
-    return no_value;
-  w.is_matrix = true;
-  if (!l.constant (w.id) || other > 2) {
-    /* The kernel for two computed matrices has one type. */
-    l.keep_single (x.id);
-    l.keep_single (w.id);
-  }
-  return exact_sum (l, "MatMul", x, w, true, 0, error);
 }
 
 /* Gives a sum as int32. */
@@ -549,57 +449,19 @@ give_whole (Lowering &l, ValueId sum, GError **error)
   return give (l, whole);
 }
 
-/* Gives a sum times (a's scale * b's scale) / scale in input `n`, as onnxruntime does. */
-bool
-give_requantized (
-    Lowering &l, ValueId sum, ValueId a_scale, ValueId b_scale, gsize n, GError **error)
-{
-  Steps steps;
-  if (sum == no_value || !read_steps (l, n, l.shape (sum), -2, 0, steps, error))
-    return false;
-  const ElementType type =
-      l.value (steps.zero_input == no_value ? l.input (0) : steps.zero_input).type;
-  sum = l.cast (sum, ElementType::f32, error);
-  ValueId factor =
-      sum == no_value ? sum : l.elementwise ("Mul", {a_scale, b_scale}, error);
-  factor =
-      factor == no_value ? factor : l.elementwise ("Div", {factor, steps.scale}, error);
-  if (factor == no_value)
-    return false;
-  l.keep_single (sum);
-  l.keep_single (factor);
-  steps.scale = factor;
-  return give (l, quantized (l, "Requantize", sum, steps, type, error));
-}
-
 bool
 conv_integer (Lowering &l, GError **error)
 {
   Steps of_x, of_w;
-  return read_zero (l, 2, l.shape (l.input (0)), 1, 0, of_x, error)
-         && read_zero (l, 3, l.shape (l.input (1)), 0, 0, of_w, error)
-         && give_whole (l, convolved (l, 1, of_x, of_w, any_number, error), error);
-}
-
-bool
-qlinear_conv (Lowering &l, GError **error)
-{
-  Steps of_x, of_w;
-  const Shape weights = l.shape (l.input (3));
-  if (!read_steps (l, 1, l.shape (l.input (0)), 1, 0, of_x, error)
-      || !read_steps (l, 4, weights, 0, 0, of_w, error))
-    return false;
-  const ValueId sum = convolved (l, 3, of_x, of_w, 8, error);
-  if (sum == no_value)
-    return false;
-  /* Scales of the filters are those of the channels of the sum. */
-  ValueId scale = of_w.scale;
-  if (count_of (l.shape (scale)) > 1) {
-    Shape shape (weights.size () - 1, 1);
-    shape[0] = weights[0];
-    scale = l.reshape (scale, shape, error);
-  }
-  return scale != no_value && give_requantized (l, sum, of_x.scale, scale, 6, error);
+  Factor x, w;
+  const Shape data = l.shape (l.input (0)), weights = l.shape (l.input (1));
+  if (weights.size () < 3 || data.size () != weights.size ())
+    return l.fail (error, "the weights have another number of dimensions");
+  return read_zero (l, 2, data, 1, 0, of_x, error)
+         && read_zero (l, 3, weights, 0, 0, of_w, error)
+         && read_factor (l, l.input (0), of_x, 1, x, error)
+         && read_factor (l, l.input (1), of_w, 1, w, error)
+         && give_whole (l, exact_sum (l, x, w, error), error);
 }
 
 /* Rows of a have the dimension before the last, columns of b the last one. */
@@ -607,93 +469,23 @@ bool
 matmul_integer (Lowering &l, GError **error)
 {
   Steps of_a, of_b;
-  const Shape &a = l.shape (l.input (0)), &b = l.shape (l.input (1));
-  return read_zero (l, 2, a, a.size () < 2 ? -1 : -2, 0, of_a, error)
-         && read_zero (l, 3, b, -1, 0, of_b, error)
-         && give_whole (
-             l, multiplied (l, l.input (0), of_a, l.input (1), of_b, error), error);
-}
-
-bool
-qlinear_matmul (Lowering &l, GError **error)
-{
-  Steps of_a, of_b;
-  const Shape a = l.shape (l.input (0)), b = l.shape (l.input (3));
-  return read_steps (l, 1, a, a.size () < 2 ? -1 : -2, 0, of_a, error)
-         && read_steps (l, 4, b, -1, 0, of_b, error)
-         && give_requantized (l,
-             multiplied (l, l.input (0), of_a, l.input (3), of_b, error), of_a.scale,
-             of_b.scale, 6, error);
-}
-
-/* --- of com.microsoft --- */
-
-/* Product of matrices, plus an int32 array in input 6. Without a scale the result is float32. */
-bool
-qgemm (Lowering &l, GError **error)
-{
-  Steps of_a, of_b;
-  ValueId a = l.input (0), b = l.input (3);
-  if (l.shape (a).size () != 2 || l.shape (b).size () != 2)
-    return l.fail (error, "expected two matrices");
-  if (l.node ().integer ("transA", 0))
-    a = l.transpose (a, {1, 0}, error);
-  if (a != no_value && l.node ().integer ("transB", 0))
-    b = l.transpose (b, {1, 0}, error);
-  if (a == no_value || b == no_value
-      || !read_steps (l, 1, l.shape (a), -2, 0, of_a, error)
-      || !read_steps (l, 4, l.shape (b), -1, 0, of_b, error))
+  Factor x, w;
+  const Shape a = l.shape (l.input (0)), b = l.shape (l.input (1));
+  const gsize rows_of_b = b.size () < 2 ? 0 : b.size () - 2;
+  if (a.empty () || b.empty () || a.back () != b[rows_of_b])
+    return l.fail (error, "the inner dimensions differ");
+  if (!read_zero (l, 2, a, a.size () < 2 ? -1 : -2, 0, of_a, error)
+      || !read_zero (l, 3, b, -1, 0, of_b, error)
+      || !read_factor (l, l.input (0), of_a, a.size () - 1, x, error)
+      || !read_factor (l, l.input (1), of_b, rows_of_b, w, error))
     return false;
-  ValueId sum = multiplied (l, a, of_a, b, of_b, error);
-  if (sum != no_value && l.has (6))
-    sum = add_bias (l, sum, l.input (6), false, error);
-  if (sum == no_value)
-    return false;
-  const ValueId alpha = l.number (ElementType::f32, l.node ().number ("alpha", 1));
-  ValueId scale = l.elementwise ("Mul", {alpha, of_a.scale}, error);
-  if (scale != no_value && l.has (7))
-    return give_requantized (l, sum, scale, of_b.scale, 7, error);
-  scale = scale == no_value ? scale : l.elementwise ("Mul", {scale, of_b.scale}, error);
-  if (scale != no_value)
-    l.keep_single (scale);
-  sum = scale == no_value ? scale : l.cast (sum, ElementType::f32, error);
-  return sum != no_value && give (l, l.elementwise ("Mul", {sum, scale}, error));
-}
-
-bool
-of_two (Lowering &l, const char *op, GError **error)
-{
-  const ValueId a = dequantized_input (l, 0, error);
-  const ValueId b = a == no_value ? a : dequantized_input (l, 3, error);
-  return b != no_value && give_quantized (l, l.elementwise (op, {a, b}, error), 6, error);
-}
-
-/* An element-wise operator with parameters, or else an operator of ONNX */
-bool
-of_one (
-    Lowering &l, const char *op, const std::vector<double> &parameters, GError **error)
-{
-  if (l.node ().integer ("channels_last", 0))
-    return l.fail (error, "channels_last is not supported");
-  const ValueId x = dequantized_input (l, 0, error);
-  if (x == no_value)
-    return false;
-  return give_quantized (l,
-      element_op (op) ? l.elementwise (op, {x}, error, parameters)
-                      : l.apply (op, {x}, true, error),
-      3, error);
-}
-
-bool
-concat (Lowering &l, GError **error)
-{
-  std::vector<ValueId> parts;
-  for (gsize n = 2; n < l.inputs (); n += 3) {
-    parts.push_back (dequantized_input (l, n, error));
-    if (parts.back () == no_value)
-      return false;
+  w.is_matrix = true;
+  if (!l.constant (w.id) || b.size () > 2) {
+    /* The kernel for two computed matrices has one type. */
+    l.keep_single (x.id);
+    l.keep_single (w.id);
   }
-  return give_quantized (l, l.apply ("Concat", parts, true, error), 0, error);
+  return give_whole (l, exact_sum (l, x, w, error), error);
 }
 } // namespace
 
@@ -701,34 +493,9 @@ const std::vector<Operator> quantization_operators = {
     {"QuantizeLinear", 2, 3, quantize_linear},
     {"DequantizeLinear", 2, 3, dequantize_linear},
     {"DynamicQuantizeLinear", 1, 1, dynamic_quantize_linear},
-    {"QLinearConv", 8, 9, qlinear_conv},
-    {"QLinearMatMul", 8, 8, qlinear_matmul},
     {"ConvInteger", 2, 4, conv_integer},
     {"MatMulInteger", 2, 4, matmul_integer},
     {"com.microsoft.QuantizeLinear", 2, 3, quantize_linear},
     {"com.microsoft.DequantizeLinear", 2, 3, dequantize_linear},
-    {"com.microsoft.QLinearAdd", 7, 8,
-        [] (Lowering &l, GError **error) { return of_two (l, "Add", error); }},
-    {"com.microsoft.QLinearMul", 7, 8,
-        [] (Lowering &l, GError **error) { return of_two (l, "Mul", error); }},
-    {"com.microsoft.QLinearAveragePool", 4, 5,
-        [] (Lowering &l, GError **error) {
-          return of_one (l, "AveragePool", {}, error);
-        }},
-    {"com.microsoft.QLinearGlobalAveragePool", 4, 5,
-        [] (Lowering &l, GError **error) {
-          return of_one (l, "GlobalAveragePool", {}, error);
-        }},
-    {"com.microsoft.QLinearSigmoid", 4, 5,
-        [] (Lowering &l, GError **error) { return of_one (l, "Sigmoid", {}, error); }},
-    {"com.microsoft.QLinearSoftmax", 4, 5,
-        [] (Lowering &l, GError **error) { return of_one (l, "Softmax", {}, error); }},
-    {"com.microsoft.QLinearLeakyRelu", 4, 5,
-        [] (Lowering &l, GError **error) {
-          return of_one (
-              l, "LeakyRelu", {l.node ().number ("alpha", double (0.01f))}, error);
-        }},
-    {"com.microsoft.QLinearConcat", 5, any_number, concat},
-    {"com.microsoft.QGemm", 6, 9, qgemm},
 };
 } // namespace inference

@@ -7,7 +7,7 @@
 namespace inference {
 namespace {
 /* The three operators. Their inputs are X, W, R, B, sequence_lens, initial_h, and for LSTM
- * initial_c and P. */
+ * initial_c and P, which must be left out. */
 struct Recurrence {
   RecurrentOp::Kind kind;
   gint64 gates;
@@ -26,10 +26,19 @@ public:
   }
   bool run ()
   {
-    return read_direction () && read_activations () && read_shapes () && add ();
+    return check_cell () && read_direction () && read_activations () && read_shapes ()
+           && add ();
   }
 
 private:
+  bool check_cell ()
+  {
+    const char *refused = l.has (7)                               ? "P (peepholes)"
+                          : l.node ().integer ("input_forget", 0) ? "input_forget"
+                          : l.node ().number ("clip", 0) > 0      ? "clip"
+                                                                  : nullptr;
+    return !refused || l.fail (error, "%s is not supported", refused);
+  }
   bool read_direction ()
   {
     const std::string direction = l.node ().text ("direction", "forward");
@@ -40,9 +49,7 @@ private:
     else
       return l.fail (error, "direction %s", direction.c_str ());
     what.kind = own.kind;
-    what.clip = l.node ().number ("clip", 0);
     what.linear_before_reset = l.node ().integer ("linear_before_reset", 0) != 0;
-    what.input_forget = l.node ().integer ("input_forget", 0) != 0;
     by_image = l.node ().integer ("layout", 0) != 0;
     return true;
   }
@@ -135,8 +142,7 @@ RecurrentLowering::read_shapes ()
       by_image ? Shape{images, directions, hidden} : Shape{directions, images, hidden};
   return expect (1, {directions, rows, features})
          && expect (2, {directions, rows, hidden}) && expect (3, {directions, 2 * rows})
-         && expect (4, {images}) && expect (5, state) && expect (6, state)
-         && expect (7, {directions, 3 * hidden});
+         && expect (4, {images}) && expect (5, state) && expect (6, state);
 }
 
 /* X W for all times, gates and directions, as one product */
@@ -175,8 +181,6 @@ RecurrentLowering::add ()
                 : filled (ElementType::i32, {images}, double (times))};
   if (has_cell)
     inputs.push_back (initial (6));
-  if (l.has (7))
-    inputs.push_back (l.input (7));
   if (std::count (inputs.begin (), inputs.end (), no_value) > 0)
     return false;
   Value all, last;

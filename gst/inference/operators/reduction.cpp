@@ -163,13 +163,14 @@ reduce (Lowering &l, GError **error)
   return result != no_value;
 }
 
-/* The shape and axis of softmax: before opset 13 it is over all dimensions from the axis on. */
+/* Before opset 13 over all dimensions from the axis on */
+template <bool logarithm>
 bool
-softmax_rows (Lowering &l, Shape &rows, gint64 &axis, GError **error)
+softmax (Lowering &l, GError **error)
 {
   const bool flattens = l.opset () < 13;
-  rows = l.shape (l.input (0));
-  axis = l.node ().integer ("axis", flattens ? 1 : -1);
+  Shape rows = l.shape (l.input (0));
+  gint64 axis = l.node ().integer ("axis", flattens ? 1 : -1);
   if (!l.normalize_axis (axis, rows.size (), error))
     return false;
   if (flattens) {
@@ -178,53 +179,12 @@ softmax_rows (Lowering &l, Shape &rows, gint64 &axis, GError **error)
     rows = {count_of (outer), count_of (inner)};
     axis = 1;
   }
-  return true;
-}
-
-template <bool logarithm>
-bool
-softmax (Lowering &l, GError **error)
-{
-  Shape rows;
-  gint64 axis;
-  if (!softmax_rows (l, rows, axis, error))
-    return false;
   Formula f (l, error);
   const ValueId input = f.reshape (l.input (0), rows);
   return input != no_value
          && f.give (f.reshape (l.add (SoftmaxOp{axis, logarithm}, {input},
                                    l.value (input).type, rows, error),
              l.shape (l.input (0))));
-}
-
-/* 1 at the first maximum, else 0. Before opset 13 over all dimensions from the axis on */
-bool
-hardmax (Lowering &l, GError **error)
-{
-  const Shape from = l.shape (l.input (0));
-  const ElementType type = l.value (l.input (0)).type;
-  Shape rows;
-  gint64 axis;
-  if (!softmax_rows (l, rows, axis, error))
-    return false;
-  std::vector<bool> reduced (rows.size (), false);
-  reduced[gsize (axis)] = true;
-  Shape along (rows.size (), 1);
-  along[gsize (axis)] = rows[gsize (axis)];
-  if (!l.reserve (type, along, error))
-    return false;
-  Array numbers (type, along);
-  for (gsize n = 0; n < numbers.count (); n++)
-    numbers.set_number (n, double (n));
-
-  Formula f (l, error);
-  const ValueId data = f.reshape (l.input (0), rows), place = l.add_constant (numbers);
-  const ValueId largest = f.reduce (Reduction::maximum, data, reduced);
-  const ValueId candidates = f.where (f.op ("Less", {data, largest}),
-      l.number (type, double (along[gsize (axis)])), place);
-  const ValueId first = f.reduce (Reduction::minimum, candidates, reduced);
-  const ValueId hits = f.op ("Equal", {place, first});
-  return f.give (f.reshape (hits == no_value ? hits : l.cast (hits, type, error), from));
 }
 } // namespace
 
@@ -239,7 +199,6 @@ const std::vector<Operator> reduction_operators = {
     {"ReduceSumSquare", 1, 2, reduce<plain<Reduction::sum_of_squares>>},
     {"ReduceLogSum", 1, 2, reduce<log_sum>},
     {"ReduceLogSumExp", 1, 2, reduce<log_sum_exp>},
-    {"Hardmax", 1, 1, hardmax},
     {"Softmax", 1, 1, softmax<false>},
     {"LogSoftmax", 1, 1, softmax<true>},
 };

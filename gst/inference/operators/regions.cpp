@@ -53,53 +53,6 @@ grid_sample (Lowering &l, GError **error)
   return result != no_value && give (l, l.cast (result, type, error));
 }
 
-/* x, y [and z] of the centres of elements times the matrices (images, 2, 3) or (images, 3, 4) */
-bool
-affine_grid (Lowering &l, GError **error)
-{
-  std::vector<gint64> size;
-  const Shape matrices = l.shape (l.input (0));
-  const ElementType type = l.value (l.input (0)).type;
-  const bool aligned = l.node ().integer ("align_corners", 0) != 0;
-  gint64 count;
-  if (!l.integers_of_input (1, size, error))
-    return false;
-  const gsize rank = size.size ();
-  if ((rank != 4 && rank != 5) || !is_float (type)
-      || matrices != Shape{size[0], gint64 (rank) - 2, gint64 (rank) - 1}
-      || !count_within (size, 1 << 28, count))
-    return l.fail (error, "expected a matrix for each image of the size");
-  auto column = [&] (gint64 n) { /* (images, 1, …, rows of the matrix) */
-    const ValueId part =
-        l.slice (l.input (0), {0, 0, n}, {1, 1, 1}, {size[0], matrices[1], 1}, error);
-    Shape shape (rank, 1);
-    shape.front () = size[0];
-    shape.back () = matrices[1];
-    return part == no_value ? part : l.reshape (part, shape, error);
-  };
-  ValueId result = column (gint64 (rank) - 2);
-  for (gsize d = 2; d < rank && result != no_value; d++) {
-    const gint64 length = size[d];
-    Shape shape (rank, 1);
-    shape[d - 1] = length;
-    if (!l.reserve (type, shape, error))
-      return false;
-    Array places (type, shape);
-    for (gint64 n = 0; n < length; n++)
-      places.set_number (
-          gsize (n), aligned ? (length > 1 ? 2 * double (n) / double (length - 1) - 1 : 1)
-                             : (2 * double (n) + 1) / double (length) - 1);
-    const ValueId factor = column (gint64 (rank - 1 - d));
-    const ValueId product =
-        factor == no_value
-            ? factor
-            : l.elementwise ("Mul", {factor, l.add_constant (places)}, error);
-    result =
-        product == no_value ? product : l.elementwise ("Add", {result, product}, error);
-  }
-  return give (l, result);
-}
-
 bool
 roi_align (Lowering &l, GError **error)
 {
@@ -171,96 +124,11 @@ non_maximum_suppression (Lowering &l, GError **error)
          && give (l, ids[0]);
 }
 
-/* A transposed convolution that puts element n of each block at place n */
-bool
-col2im (Lowering &l, GError **error)
-{
-  const Shape from = l.shape (l.input (0));
-  std::vector<gint64> image, block;
-  const ElementType type = l.value (l.input (0)).type;
-  if (!l.integers_of_input (1, image, error) || !l.integers_of_input (2, block, error))
-    return false;
-  gint64 taps, count;
-  const gsize rank = image.size ();
-  if (rank < 1 || rank > 3 || block.size () != rank || from.size () != 3
-      || !is_float (type) || !count_within (image, 1 << 28, count)
-      || !count_within (block, 1 << 16, taps) || taps < 1 || from[1] % taps != 0)
-    return l.fail (error, "expected (images, channels of blocks, blocks)");
-  Shape full = {from[0], from[1] / taps};
-  full.insert (full.end (), image.begin (), image.end ());
-  WindowAttributes window;
-  Shape lengths;
-  if (!read_window_attributes (l, full, block, window, error)
-      || !output_lengths (l, full, window, false, lengths, error))
-    return false;
-  if (count_of (lengths) != from[2])
-    return l.fail (error, "%" G_GINT64_FORMAT " blocks do not fit the image", from[2]);
-  Shape weights_shape = {from[1], 1};
-  weights_shape.insert (weights_shape.end (), block.begin (), block.end ());
-  if (!l.reserve (type, weights_shape, error))
-    return false;
-  Array weights (type, weights_shape);
-  for (gint64 n = 0; n < from[1]; n++)
-    weights.set_number (gsize (n * taps + n % taps), 1);
-  WindowOp what{};
-  what.kind = WindowOp::transposed;
-  what.window = block;
-  what.stride = window.stride;
-  what.dilation = window.dilation;
-  what.before = window.before;
-  what.after = window.after;
-  what.groups = full[1];
-  lengths.insert (lengths.begin (), {from[0], from[1]});
-  const ValueId blocks = l.reshape (l.input (0), lengths, error);
-  return blocks != no_value
-         && give (l, l.add (what, {blocks, l.add_constant (weights)}, type, full, error));
-}
-
-/* The middle of each axis, or zeros around it */
-bool
-center_crop_pad (Lowering &l, GError **error)
-{
-  const Shape from = l.shape (l.input (0));
-  std::vector<gint64> wanted, axes = l.node ().integers ("axes");
-  Shape to = from;
-  if (!l.integers_of_input (1, wanted, error))
-    return false;
-  if (axes.empty ())
-    for (gsize d = 0; d < from.size (); d++)
-      axes.push_back (gint64 (d));
-  if (wanted.size () != axes.size ())
-    return l.fail (error, "expected a length for each axis");
-  ResampleOp what;
-  what.tables.resize (from.size ());
-  for (gsize n = 0; n < axes.size (); n++) {
-    if (!l.normalize_axis (axes[n], from.size (), error))
-      return false;
-    const gsize d = gsize (axes[n]);
-    if (wanted[n] < 1 || wanted[n] > (1 << 24) || from[d] < 1)
-      return l.fail (error, "a length of %" G_GINT64_FORMAT, wanted[n]);
-    to[d] = wanted[n];
-    if (!l.reserve (ElementType::i32, {to[d]}, error))
-      return false;
-    const gint64 begin =
-        to[d] > from[d] ? -((to[d] - from[d]) / 2) : (from[d] - to[d]) / 2;
-    ResampleOp::Table table;
-    for (gint64 at = begin; at < begin + to[d]; at++)
-      table.index.push_back (at < 0 || at >= from[d] ? -1 : gint32 (at));
-    if (to[d] != from[d])
-      what.tables[d] = table;
-  }
-  return give (
-      l, to == from ? l.input (0)
-                    : l.add (what, {l.input (0)}, l.value (l.input (0)).type, to, error));
-}
 } // namespace
 
 const std::vector<Operator> region_operators = {
     {"GridSample", 2, 2, grid_sample},
-    {"AffineGrid", 2, 2, affine_grid},
     {"RoiAlign", 3, 3, roi_align},
     {"NonMaxSuppression", 2, 5, non_maximum_suppression},
-    {"Col2Im", 3, 3, col2im},
-    {"CenterCropPad", 2, 2, center_crop_pad},
 };
 } // namespace inference

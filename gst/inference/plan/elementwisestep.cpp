@@ -93,8 +93,7 @@ computed_name (ElementType type)
   }
 }
 
-} // namespace
-
+/* A constant of OpenCL C. `type` is "float", "double" or an integer type. */
 std::string
 number_text (double value, const std::string &type)
 {
@@ -111,7 +110,6 @@ number_text (double value, const std::string &type)
   return std::string (text) + (type == "float" ? "f" : "");
 }
 
-namespace {
 void
 replace (std::string &text, const std::string &what, const std::string &by)
 {

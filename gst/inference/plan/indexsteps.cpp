@@ -39,9 +39,7 @@ table_of (const IndexOp &what, const Tensor &data, const Tensor &indices,
   for (const gint32 d : what.chosen)
     table.insert (table.end (), {strides[gsize (d)], shape[gsize (d)]});
   for (gsize d = output.rank (); d-- > 0 && !gathers;)
-    table.insert (
-        table.end (), {output.shape[d], data.memory == no_memory ? 0 : data.strides[d],
-                          output.strides[d]});
+    table.insert (table.end (), {output.shape[d], data.strides[d], output.strides[d]});
   return table;
 }
 } // namespace
@@ -51,21 +49,19 @@ make_index_step (const StepRequest &request, const IndexOp &what, GError **error
 {
   auto step = std::make_unique<CallStep> (request.context);
   const bool gathers = what.kind == IndexOp::gather;
-  const Tensor &indices = request.inputs[1], &output = request.outputs[0];
+  const Tensor &data = request.inputs[0], &indices = request.inputs[1],
+               &output = request.outputs[0];
   const Tensor &moved = gathers ? output : request.inputs[2];
-  const bool has_data = request.inputs[0].memory != no_memory;
-  const Tensor &data = has_data ? request.inputs[0] : moved;
   const cl_long index_step =
       what.components < 0 ? 0 : indices.strides[gsize (what.components)];
   const gsize items = gsize (moved.count ()), elements = gsize (output.count ());
-  const std::string options =
-      compute::number_macros (moved.type, 1) + macro ("RANK", gint64 (moved.rank ()))
-      + macro ("CHOSEN", gint64 (what.chosen.size ()))
-      + macro ("DATA_RANK", gint64 (output.rank ())) + macro ("HAS_DATA", has_data)
-      + macro ("COMBINE", gint64 (what.kind))
-      + " -DINDEX=" + opencl::info_of (indices.type).opencl;
-  const cl_mem table =
-      step->table (table_of (what, request.inputs[0], indices, moved, output), error);
+  const std::string options = compute::number_macros (moved.type, 1)
+                              + macro ("RANK", gint64 (moved.rank ()))
+                              + macro ("CHOSEN", gint64 (what.chosen.size ()))
+                              + macro ("DATA_RANK", gint64 (output.rank ()))
+                              + macro ("COMBINE", gint64 (what.kind))
+                              + " -DINDEX=" + opencl::info_of (indices.type).opencl;
+  const cl_mem table = step->table (table_of (what, data, indices, moved, output), error);
   if (!table)
     return nullptr;
   if (gathers)

@@ -36,8 +36,6 @@ set_count (opencl::Kernel &kernel, cl_uint &index, gsize items, GError **error)
 /* OpenCL C of an instruction's operator on expressions, for vectors of `lanes` */
 std::string text_of (const Instruction &instruction, gsize lanes,
     const std::vector<std::string> &operands);
-/* A constant of OpenCL C. `type` is "float", "double" or an integer type. */
-std::string number_text (double value, const std::string &type);
 
 /* A table of lengths and strides. A buffer cannot be empty. */
 inline cl::Buffer

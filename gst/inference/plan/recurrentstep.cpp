@@ -96,9 +96,7 @@ RecurrentStep::create (
                   opencl::largest_group (request.context)});
   items = group * gsize (y.shape[1] * y.shape[2]);
 
-  std::string names = lstm ? "XRBHLC" : "XRBHL";
-  const bool has_peepholes = request.inputs.size () > names.size ();
-  names += has_peepholes ? "PYZD" : "YZD";
+  const std::string names = lstm ? "XRBHLCYZD" : "XRBHLYZ";
   std::string source;
   for (gsize n = 0; n < tensors.size (); n++)
     source += place_macro (names.substr (n, 1), tensors[n]);
@@ -111,11 +109,8 @@ RecurrentStep::create (
       compute::number_macros (r.type, lanes) + macro ("HIDDEN", hidden)
       + macro ("BLOCK", block) + macro ("VECTORS", gint64 (vectors))
       + macro ("GATES", gates) + macro ("DIRECTIONS", y.shape[1])
-      + macro ("BACKWARD", gint64 (backward)) + macro ("PEEPHOLES", has_peepholes)
-      + macro ("COUPLED", what.input_forget) + macro ("IS_ALONE", group == 1)
-      + macro ("RESETS_PRODUCT", what.linear_before_reset) + " -DLIMIT="
-      + number_text (
-          what.clip > 0 ? what.clip : INFINITY, real == 8 ? "double" : "float");
+      + macro ("BACKWARD", gint64 (backward)) + macro ("IS_ALONE", group == 1)
+      + macro ("RESETS_PRODUCT", what.linear_before_reset);
   gchar *text = gst_opencl_source_of_resource (INFERENCE_KERNELS "recurrent.clh", error);
   if (!text)
     return false;

@@ -41,7 +41,7 @@ least_integer (opencl::NumberType type)
                         : macro ("LEAST_INTEGER", -(gint64 (1) << (8 * info.size - 1)));
 }
 
-const char *const poolings = " -DMAXIMUM=1 -DAVERAGE=2 -DPOWER=3";
+const char *const poolings = " -DMAXIMUM=1 -DAVERAGE=2";
 
 class PoolStep : public KernelStep {
 public:
@@ -52,9 +52,7 @@ public:
     output = request.outputs[0];
     const gsize lanes = lanes_of (request.context, input, output, 1);
     items = gsize (output.count ()) / lanes;
-    const gint64 pooling = what.kind == WindowOp::maximum   ? 1
-                           : what.kind == WindowOp::average ? 2
-                                                            : 3;
+    const gint64 pooling = what.kind == WindowOp::maximum ? 1 : 2;
     const std::string options = compute::number_macros (input.type, lanes) + poolings
                                 + macro ("POOLING", pooling) + least_integer (input.type);
     return make_geometry (request.context, geometry_of (what, input, output), error)
@@ -68,59 +66,12 @@ protected:
     return set_tensor (index, input, memories, error)
            && set_tensor (index, output, memories, error)
            && set (index, error, geometry (), cl_long (output.shape[1]), cl_ulong (items),
-               cl_int (what.counts_padding), cl_float (what.p));
+               cl_int (what.counts_padding));
   }
 
 private:
   WindowOp what;
   Tensor input, output;
-};
-
-/* Indices of the maxima */
-class MaximumIndexStep : public KernelStep {
-public:
-  bool create (const StepRequest &request, const WindowOp &a_what, GError **error)
-  {
-    what = a_what;
-    input = request.inputs[0];
-    output = request.outputs[1];
-    items = gsize (output.count ());
-    const std::string options = compute::number_macros (input.type, 1) + poolings
-                                + macro ("POOLING", 1) + least_integer (input.type);
-    return make_geometry (request.context, geometry_of (what, input, output), error)
-           && kernel.create (request.context, INFERENCE_KERNELS "window.cl",
-               "find_maximum", options.c_str (), error);
-  }
-
-protected:
-  bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
-  {
-    return set_tensor (index, input, memories, error)
-           && set_tensor (index, output, memories, error)
-           && set (index, error, geometry (), cl_long (output.shape[1]), cl_ulong (items),
-               cl_int (what.column_major));
-  }
-
-private:
-  WindowOp what;
-  Tensor input, output;
-};
-
-/* Two steps in turn */
-class PairStep : public Step {
-public:
-  PairStep (StepPointer first, StepPointer second)
-      : first (std::move (first)), second (std::move (second))
-  {
-  }
-  bool enqueue (cl_command_queue queue, const Memories &memories, GError **error) override
-  {
-    return first->enqueue (queue, memories, error)
-           && second->enqueue (queue, memories, error);
-  }
-
-private:
-  StepPointer first, second;
 };
 
 /* Convolutions with weights that are no constants, or of one or three dimensions, and
@@ -177,11 +128,6 @@ make_window_step (const StepRequest &request, const WindowOp &what, GError **err
 {
   if (what.kind == WindowOp::convolve || what.kind == WindowOp::transposed)
     return created_step<GeneralConvolutionStep> (request, error, what);
-  StepPointer pool = created_step<PoolStep> (request, error, what);
-  if (!pool || request.outputs.size () < 2)
-    return pool;
-  StepPointer indices = created_step<MaximumIndexStep> (request, error, what);
-  return indices ? std::make_unique<PairStep> (std::move (pool), std::move (indices))
-                 : nullptr;
+  return created_step<PoolStep> (request, error, what);
 }
 } // namespace inference

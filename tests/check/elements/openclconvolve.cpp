@@ -204,13 +204,6 @@ TEST (test_direct_agrees_with_double_precision)
   check_drawn ("direct", 40, 1e-5);
 }
 
-TEST (test_deprecated_im2col_and_gemm_still_work)
-{
-  Random random (13);
-  const Case drawn_one = drawn (random, {});
-  check_layer (drawn_one, random_layer (drawn_one, 0), "im2col", 1e-5, "gemm=clblast");
-}
-
 TEST (test_fft_agrees_with_double_precision)
 {
   check_drawn ("fft", 14, 1e-5);
