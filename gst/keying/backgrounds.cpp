@@ -468,7 +468,7 @@ Backgrounds::set_color (guint argb)
   g_object_set (fill, "color", argb, nullptr);
   {
     ObjectLock lock (bin);
-    is_transparent = argb >> 24 != 0xff;
+    opacity = argb >> 24;
   }
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (out));
 }
@@ -477,7 +477,14 @@ bool
 Backgrounds::has_alpha ()
 {
   ObjectLock lock (bin);
-  return is_transparent && list.empty ();
+  return opacity != 0xff && list.empty ();
+}
+
+bool
+Backgrounds::are_empty ()
+{
+  ObjectLock lock (bin);
+  return opacity == 0 && list.empty ();
 }
 
 static bool

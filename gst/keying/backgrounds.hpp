@@ -55,6 +55,8 @@ public:
   /* --- the colour, and output formats --- */
 
   void set_color (guint argb);
+  /* Returns whether there is nothing behind the foreground. */
+  bool are_empty ();
   /* Lets the output have the 4:2:0 format that the element behind the bin prefers, unless
    * the background has alpha, and that element accepts it. */
   void prefer_formats (GstElement *download);
@@ -115,9 +117,9 @@ private:
   List list; /* linked to fill, from the lowest; object lock, `changing` */
   std::optional<std::string> location; /* object lock */
   std::optional<std::string>
-      shown_location;          /* the last that could be read; object lock */
-  guint revision = 0;          /* counts settings and restarts of the file; object lock */
-  bool is_transparent = false; /* the colour has alpha; object lock */
-  GstClockTime now = 0;        /* running time of the foreground; object lock */
+      shown_location;   /* the last that could be read; object lock */
+  guint revision = 0;   /* counts settings and restarts of the file; object lock */
+  guint opacity = 0xff; /* of the colour; object lock */
+  GstClockTime now = 0; /* running time of the foreground; object lock */
 };
 } // namespace keying

@@ -185,11 +185,6 @@ const opencl::EnumTypeOf<Method> method_type ("GstChromaKeyMethod",
 const opencl::EnumTypeOf<AutoKey> auto_key_type ("GstKeyingAutoKey",
     {
         {AutoKey::none, "Use key-color", "none"},
-        {AutoKey::top_left, "Mean of the top left corner (1/16 of width and height)",
-            "top-left"},
-        {AutoKey::top_right, "Mean of the top right corner", "top-right"},
-        {AutoKey::bottom_left, "Mean of the bottom left corner", "bottom-left"},
-        {AutoKey::bottom_right, "Mean of the bottom right corner", "bottom-right"},
         {AutoKey::rectangle, "Mean of the rectangle auto-key-x, -y, -width, -height",
             "rectangle"},
         {AutoKey::screen, "Colour of a green or blue screen found anywhere in the frame",
@@ -254,9 +249,6 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         "Corners of a polygon outside of which all is transparent, x and y as shares of "
         "width and height, as \"<0.1, 0.2, 0.9, 0.2, 0.5, 0.8>\" (empty = none)",
         &ChromaKeySettings::garbage_polygon, opencl::playing},
-    {"adaptive", "Adaptive", "Deprecated: use plate=none instead of FALSE",
-        &ChromaKeySettings::adaptive,
-        GParamFlags (opencl::controllable | G_PARAM_DEPRECATED)},
     {"refine", "Refine",
         "Refine matte edges by luma, which has a higher resolution than chroma (soft "
         "methods)",
@@ -318,13 +310,6 @@ static ChromaKeySettings
 get_settings (gpointer self)
 {
   return GST_CHROMA_KEY (self)->settings->current ();
-}
-
-static Plate
-plate_of (const ChromaKeySettings &settings)
-{
-  return settings.plate == Plate::adaptive && !settings.adaptive ? Plate::none
-                                                                 : settings.plate;
 }
 
 /* Reads the plate image, unless it is loaded or comes from the plate pad. */
@@ -587,7 +572,7 @@ follow_plate (GstChromaKey *self, const ChromaKeySettings &settings,
       && !scale_plate (self, queue, error))
     return false;
   return keyer.plate.follow (
-      plate_of (settings), keyer.screen_key (settings), input, queue, error);
+      settings.plate, keyer.screen_key (settings), input, queue, error);
 }
 
 /* Discards frames of the plate pad, so that they do not block its upstream. */

@@ -53,7 +53,8 @@
  * `network::state` and `network::precision` of #openclinference. Those of #matterefine are
  * `refine::radius`, `refine::smoothing` and so on. With `screen=auto` they are
  * `mattes::network::mean` and so on. The children exist from the first time that `screen`
- * has this value.
+ * has this value. `input::caps` is the format that is keyed: with RGBA64_LE the matte of a
+ * transparent output has 16 bits.
  *
  * ## Example launch lines
  * |[
@@ -102,6 +103,8 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
 #define KEYED_FORMATS ON_DEVICE ", format={RGBA, NV12, NV21, I420, YV12, YUY2, UYVY}"
 /* openclinference samples each pixel several times, so one conversion ahead is faster. */
 #define NETWORK_FORMATS ON_DEVICE ", format=RGBA"
+/* RGBA64_LE only if the child `input` is set to it. */
+#define SPLIT_FORMATS ON_DEVICE ", format={RGBA, RGBA64_LE}"
 #define CAPS "video/x-raw(ANY)"
 
 namespace {
@@ -321,7 +324,7 @@ answer_with_any_size (GstPad *, GstPadProbeInfo *info, gpointer)
   if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
     return GST_PAD_PROBE_OK;
   gst_query_parse_caps (query, &filter);
-  GstCaps *caps = opencl::filtered_caps (gst_caps_from_string (NETWORK_FORMATS), filter);
+  GstCaps *caps = opencl::filtered_caps (gst_caps_from_string (SPLIT_FORMATS), filter);
   gst_query_set_caps_result (query, caps);
   gst_caps_unref (caps);
   return GST_PAD_PROBE_OK;
@@ -541,15 +544,11 @@ has_own_value (GstElement *element, const char *name)
   return !is_default;
 }
 
-/* Lets matteshape pass frames on while it has nothing to do. */
+/* Lets an element pass frames on while it has nothing to do. */
 static void
-use_shape_if_set (GstElement *shape)
+use_if (GstElement *element, bool is_used)
 {
-  auto *transform = GST_BASE_TRANSFORM (shape);
-  const bool is_used =
-      std::any_of (std::begin (shape_properties), std::end (shape_properties),
-          [&] (const char *name) { return has_own_value (shape, name); });
-
+  auto *transform = GST_BASE_TRANSFORM (element);
   if (gst_base_transform_is_passthrough (transform) == is_used) {
     gst_base_transform_set_passthrough (transform, !is_used);
     gst_base_transform_reconfigure_src (transform);
@@ -565,7 +564,10 @@ watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   GstClockTime now = 0;
 
   if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
-    use_shape_if_set (self->shape);
+    use_if (self->shape,
+        std::any_of (std::begin (shape_properties), std::end (shape_properties),
+            [&] (const char *name) { return has_own_value (self->shape, name); }));
+    use_if (self->fill, !self->backgrounds->are_empty ());
     GstEvent *event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0);
     if (!event)
       return GST_PAD_PROBE_OK;
@@ -620,8 +622,8 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   self->changing_screen = new std::recursive_mutex;
   GstElement *upload = add (self, "openclupload");
   self->convert = add (self, "openclconvert");
-  self->input = add (self, "capsfilter");
-  self->key = add (self, "chromakey");
+  self->input = opencl::add_to_bin (self, "capsfilter", &self->missing, "input");
+  self->key = opencl::add_to_bin (self, "chromakey", &self->missing, "chromakey");
   self->shape = add (self, "matteshape");
   self->keyed = opencl::add_to_bin (self, "tee", &self->missing, "keyed");
   self->fill = add (self, "keyfill");

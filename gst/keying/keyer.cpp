@@ -53,29 +53,11 @@ clip (const Rectangle &wanted, guint width, guint height)
   return clipped;
 }
 
-Rectangle
-rectangle_of (const ChromaKeySettings &settings, guint width, guint height)
-{
-  bool right = settings.auto_key == AutoKey::top_right
-               || settings.auto_key == AutoKey::bottom_right;
-  bool bottom = settings.auto_key == AutoKey::bottom_left
-                || settings.auto_key == AutoKey::bottom_right;
-  Rectangle corner;
-
-  if (settings.auto_key == AutoKey::rectangle)
-    return clip (settings.rectangle, width, height);
-  corner.width = std::max (1u, width / 16);
-  corner.height = std::max (1u, height / 16);
-  corner.x = right ? width - corner.width : 0;
-  corner.y = bottom ? height - corner.height : 0;
-  return corner;
-}
-
 /* Returns TRUE if kernels read the key colour from the device. */
 bool
 is_on_device (const ChromaKeySettings &settings)
 {
-  return settings.auto_key != AutoKey::none && settings.auto_key != AutoKey::screen;
+  return settings.auto_key == AutoKey::rectangle;
 }
 
 /* Returns 1 if kernels need the code for settings that few users change. */
@@ -187,7 +169,7 @@ Keyer::measure_key (const ChromaKeySettings &settings, const GstOpenCLFrame *inp
   if (!is_on_device (settings) || measured_revision == settings.auto_key_revision)
     return true;
   measured_revision = settings.auto_key_revision;
-  const Rectangle from = rectangle_of (settings, info ().width, info ().height);
+  const Rectangle from = clip (settings.rectangle, info ().width, info ().height);
   return measure.launch_groups (queue, one_group, error, format_.of (input),
       cl_uint (from.x), cl_uint (from.y), cl_uint (from.width), cl_uint (from.height),
       auto_key ());

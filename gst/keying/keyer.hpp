@@ -26,10 +26,6 @@ enum class Method {
 
 enum class AutoKey {
   none,
-  top_left,
-  top_right,
-  bottom_left,
-  bottom_right,
   rectangle,
   screen,
 };
@@ -60,7 +56,6 @@ struct ChromaKeySettings {
   Plate plate = Plate::adaptive;
   std::string plate_location;
   std::vector<double> garbage_polygon;
-  bool adaptive = true; /* else Plate::adaptive is none */
   bool refine = true;
   bool core = false;
   bool subject = false;

@@ -21,9 +21,10 @@
  *   authentic LIV, and the rate s, the swiftness
  * - `mean-frequency`: mean of the frequencies in Hz, weighted with the power spectrum of
  *   the amplitude |X| less its mean (Scholler et al. 2020, Light Sci. Appl. 9, 140)
- * - `low-band`, `middle-band` and `high-band`: power of that spectrum in three frequency
- *   bands, which `low-end` and `middle-end` separate (Münter et al. 2020, Opt. Lett. 45,
- *   4766). Their sum is the variance of the amplitude
+ * - `bands`: power of that spectrum in three frequency bands, which `low-end` and
+ *   `middle-end` separate (Münter et al. 2020, Opt. Lett. 45, 4766). An image has all
+ *   three. float32 has the power up to `low-end`: outputs of two `low-end` differ by the
+ *   power between them. Up to half of the frame rate, it is the variance of the amplitude
  *
  * Light of moving scatterers alone has a `liv` of 31 dB², the variance of the logarithm of
  * an exponential distribution. Noise fluctuates too, so dark parts have a high `liv`.
@@ -35,8 +36,8 @@
  * The output is the quantity, as depths in float32, or an image in colour if downstream
  * requires format RGBA. In colour the brightness is the mean level of the repeats, from
  * `db-min` to `db-max`. The hue is the quantity, from `min` (red) to `max` (green), or from
- * blue to red for frequencies. An image of a band has all three: the low band in blue, the
- * middle one in green and the high one in red, each from `db-min` to `db-max`.
+ * blue to red for frequencies. An image of `bands` has the low one in blue, the middle one
+ * in green and the high one in red, each from `db-min` to `db-max`.
  *
  * `axial-shift` and `lateral-shift` align the repeats, and groups follow frames, scans and
  * losses, as in octangio. Repeats are consecutive frames at the frame rate of the caps,
@@ -79,9 +80,7 @@ enum class Dynamic {
   aliv,
   swiftness,
   mean_frequency,
-  low_band,
-  middle_band,
-  high_band,
+  bands,
 };
 
 /* QUANTITY of the kernel. Those from `spectrum` on use the spectrum of the series. */
@@ -107,9 +106,7 @@ const Traits all_traits[] = {
     {kernel_of::authentic, "aliv", "log-variance", 8, false, 30, 0, 2},
     {kernel_of::swiftness, "swiftness", "swiftness", 8, true, 0.5f, 0, 2},
     {kernel_of::spectrum, "mean-frequency", "frequency", 2, true, 0.5f, 4, 0},
-    {kernel_of::bands, "low-band", "variance", 2, true, 1, 0, 0},
-    {kernel_of::bands + 1, "middle-band", "variance", 2, true, 1, 0, 0},
-    {kernel_of::bands + 2, "high-band", "variance", 2, true, 1, 0, 0},
+    {kernel_of::bands, "bands", "variance", 2, true, 1, 0, 0},
 };
 
 /* Curves of different rates, from which the fit of aLIV and swiftness starts */
@@ -349,9 +346,8 @@ const opencl::EnumTypeOf<Dynamic> quantity_type = {"GstOctDynamicQuantity",
         {Dynamic::aliv, "Authentic logarithmic intensity variance in dB²", "aliv"},
         {Dynamic::swiftness, "Swiftness in 1/s", "swiftness"},
         {Dynamic::mean_frequency, "Mean frequency in Hz", "mean-frequency"},
-        {Dynamic::low_band, "Power of low frequencies", "low-band"},
-        {Dynamic::middle_band, "Power of middle frequencies", "middle-band"},
-        {Dynamic::high_band, "Power of high frequencies", "high-band"},
+        {Dynamic::bands, "Power of three bands of frequencies; float32: of the low one",
+            "bands"},
     }};
 
 const double most_ms = 1e6, most_hz = 1e9, most_value = 1e9;

@@ -205,7 +205,7 @@ PIPELINES = {
     "key-run-long": (keyed("chromakey channel=green tolerance=0.2 ! noisereduce iterations=3 "
                            "fill-iterations=4 ! flowkey channel=red iterations=20", "ABGR", "ball"),
                      EXACT, PICTURES),
-    "distance": (keyed("chromakey auto-key=top-left invert=true ! keyfill", "BGRA"), EXACT, PICTURES),
+    "distance": (keyed("chromakey auto-key=rectangle invert=true ! keyfill", "BGRA"), EXACT, PICTURES),
     "chroma": (keyed("chromakey method=chroma spill=1", pattern="ball"), ROUNDED, PICTURES),
     "chroma-plain": (keyed("chromakey method=chroma plate=none refine=false", "ARGB"), ROUNDED,
                      PICTURES),
@@ -325,7 +325,7 @@ PIPELINES = {
     "angiogram-bands": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=3 bands=2 "
                               "method=complex-variance threshold=20"), LOOSELY, SOME_LINES),
     "dynamics": (depth("", "", f"{depths('CF32LE')} ! octdynamic repeats=2"), LOOSELY, SOME_LINES),
-    "dynamics-bands": (depth("", "", f"{depths('CF32LE')} ! octdynamic repeats=2 quantity=high-band "
+    "dynamics-bands": (depth("", "", f"{depths('CF32LE')} ! octdynamic repeats=2 quantity=bands "
                              "axial-shift=3"), LOOSELY, SOME_LINES),
     "attenuation": (depth("", "", f"{depths('CF32LE')} ! octattenuation depth-step=3 noise-floor=20 "
                           "roll-off=3 rayleigh-range=90 focus-depth=40"), LOOSELY, SOME_LINES),

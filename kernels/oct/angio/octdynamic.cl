@@ -17,7 +17,7 @@
 #define SWIFTNESS 2
 #define DECAY 3
 #define FREQUENCY 4
-#define LOW_BAND 5 /* the next two numbers are the higher bands */
+#define BANDS 5
 
 #define IS_FIT (QUANTITY == AUTHENTIC_VARIANCE || QUANTITY == SWIFTNESS)
 #define IS_SPECTRUM (QUANTITY >= FREQUENCY)
@@ -346,8 +346,8 @@ dynamics (REPEATS, Dynamics with, global const float *restrict table,
   FLOATS bands[3];
   value = spectrum_of (series, (global const float2 *)table, bands)
           * (with.rate / (float)FRAMES);
-#if QUANTITY >= LOW_BAND
-  value = bands[QUANTITY - LOW_BAND];
+#if QUANTITY == BANDS
+  value = bands[0];
 #endif
 #endif
 
@@ -355,7 +355,7 @@ dynamics (REPEATS, Dynamics with, global const float *restrict table,
   STORE (value, (global float *)(output + output_offset) + at);
 #else
   global uchar *to = output + output_offset + depth * (size_t)stride + line * 4;
-#if QUANTITY >= LOW_BAND
+#if QUANTITY == BANDS
   write_colours (level_of (bands[2], with), level_of (bands[1], with),
       level_of (bands[0], with), to, stride);
 #else

@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import os
 import re
 
 from ..view.arguments import Parser, check_utf8, fault_of
@@ -25,7 +26,7 @@ SWITCH = "true|false"  # that may be left out: true
 # Options, each with a placeholder, or None for an option without a value, and help. The window has
 # these, too.
 SETTINGS = {
-    "method": ("difference|chroma|distance", "keying method (difference)"),
+    "method": ("chroma|difference|distance", "keying method (difference)"),
     "similarity": ("VALUE", "0 … 2, up to where all is transparent (0.08)"),
     "smoothness": ("VALUE", "0 … 2, from there to where all is opaque (0.95)"),
     "balance": ("VALUE", "0 … 1, what green is compared with: 0 the smaller of red and blue, 1 the "
@@ -52,9 +53,7 @@ SETTINGS = {
                     "(true)"),
 }
 KEY = {
-    "key": ("RRGGBB|WHERE", "the screen's colour; \"screen\", the green or blue that is found "
-            "(default); or the corner of the first frame where it is seen: top-left, top-right, "
-            "bottom-left, bottom-right"),
+    "key": ("RRGGBB|screen", "the screen's colour, or the green or blue that is found (screen)"),
     "pick": ("X,Y", "the key is the mean of 9x9 pixels around this place of the first frame, in "
              "pixels of the result. The first frame of a camera may be dark: use --key for it"),
     **SETTINGS,
@@ -107,30 +106,25 @@ UNIT = r"0?\.[0-9]+|[01](\.0*)?"
 LEVELS = rf"-?{SHARE}([eE][-+]?[0-9]+)?"
 COLOUR = "#?[0-9a-fA-F]{6}"
 TO_64 = "([0-9]|[1-5][0-9]|6[0-3])"
-# Options, the pattern of their values, and the same in words
+# Options, the pattern of their values, and the same in words. Others have words as the placeholder.
 VALUES = (
     ("similarity smoothness balance tolerance spill spill-balance shadow limit", SHARE, "a number"),
     ("light-wrap", UNIT, "a number from 0 to 1"),
     ("garbage-polygon", f"({UNIT}),({UNIT})(,({UNIT}),({UNIT})){{2,}}",
      "X,Y,X,Y,… from 0 to 1, of at least three corners"),
     ("key-colors", f"{COLOUR}(,{COLOUR}){{0,7}}", "up to 8 colours RRGGBB with commas"),
-    ("spill-method", "unmix|limit|average|luminance-preserving",
-     "unmix, limit, average or luminance-preserving"),
-    ("alpha", "straight|premultiplied", "straight or premultiplied"),
     ("fill noise output-index channel", WHOLE, "a whole number"),
     ("flow", f"{WHOLE}|all", "a whole number or all"),
-    ("key", f"{COLOUR}|screen|(top|bottom)-(left|right)",
-     "RRGGBB, screen, top-left, top-right, bottom-left or bottom-right"),
+    ("key", f"{COLOUR}|screen", "RRGGBB or screen; for a corner, --pick X,Y of opencl-key"),
     ("pick", f"{WHOLE},{WHOLE}", "X,Y, such as 20,40"),
-    ("method", "chroma|difference|distance", "chroma, difference or distance"),
     ("grow", rf"-?({TO_64}(\.[0-9]+)?|64)", "a number of pixels up to 64"),
     ("feather", f"{TO_64}|64", "a number of pixels up to 64"),
     ("mean deviation", f"{LEVELS}(,{LEVELS})*", "numbers with commas between them"),
-    ("precision", "float|half", "float or half"),
-    ("screen", "auto|none", "auto or none"),
-    ("interlaced", "keep", "keep"),
     ("size", "[1-9][0-9]{0,8}x[1-9][0-9]{0,8}", "WIDTHxHEIGHT, such as 640x360"),
     ("before", r"(?s:.)*\.png", ".png"),
+    *((name, words, " or ".join(words.replace("|", ", ").rsplit(", ", 1)))
+      for options in GROUPS.values() for name, (words, _) in options.items()
+      if words and words != SWITCH and re.fullmatch("[a-z|-]+", words)),
 )
 # Options that name files, and the pattern of their values that do not
 FILES = {"file": "", "background": f"none|{COLOUR}", "plate": PLATES, "garbage": "", "holdout": "",
@@ -180,6 +174,31 @@ def property_of(name, value):
     if name == "key-colors":
         value = ",".join(f"0xff{colour_of(one):06x}" for one in value.split(","))
     return f"<{value}>" if name in ("key-colors", "garbage-polygon") else value
+
+
+def key_settings(asked):
+    """Returns the properties of an option --key or --pick."""
+    if given(asked, "pick"):
+        # Four pixels before a position to four behind, in the frame
+        column, row = asked.pick
+        left, top = max(0, column - 4), max(0, row - 4)
+        return [("auto-key", "rectangle"), ("auto-key-x", str(left)), ("auto-key-y", str(top)),
+                ("auto-key-width", str(column + 5 - left)), ("auto-key-height", str(row + 5 - top))]
+    colour = colour_of(asked.key or "screen")
+    return [("auto-key", "screen")] if colour is None \
+        else [("auto-key", "none"), ("key-color", f"0xff{colour:06x}")]
+
+
+def settings_of(asked):
+    """Returns the properties of greenscreenbin that options set, as pairs of a name and a text."""
+    found = key_settings(asked)
+    for name in SETTINGS:
+        value = given(asked, name)
+        if name == "plate" and value not in (None, *PLATES.split("|")) and os.path.isfile(value):
+            found += [("plate", "file"), ("plate-location", value)]
+        elif value is not None:
+            found.append((name, property_of(name, value)))
+    return found
 
 
 def check_values(asked):

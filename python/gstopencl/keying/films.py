@@ -6,7 +6,6 @@ import typing
 
 from ..structures import structure_of
 from ..view.arguments import fault_of
-from .fullrange import full_range_of
 from .gst import Gio, GLib, Gst, GstPbutils
 from .hdr import transfer_of
 from .jpeg import choose_decoder
@@ -17,15 +16,13 @@ TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
 class Film(typing.NamedTuple):
     """A file with a picture. `is_still`: an image; `has_sound`: some that can be decoded; `size`:
     width and height in pixels, as it is shown; `hdr`: "PQ", "HLG" or None; `has_rate`: it
-    says how many frames a second has, be it on average; `colours`: the colorimetry where GStreamer
-    gets it wrong, or None"""
+    says how many frames a second has, be it on average"""
     uri: str
     is_still: bool
     has_sound: bool
     size: tuple
     hdr: str
     has_rate: bool
-    colours: str
 
 
 def shown_size(info, picture):
@@ -62,5 +59,4 @@ def film_of(place):
     return Film(file.get_uri(), pictures[0].is_image(),
                 bool(info.get_audio_streams()) and not no_sound,
                 shown_size(info, pictures[0]),
-                transfer_of(colours), pictures[0].get_framerate_num() > 0,
-                full_range_of(path, colours, pictures[0].get_height()) if path else None)
+                transfer_of(colours), pictures[0].get_framerate_num() > 0)

@@ -9,7 +9,6 @@ try:
 
     gi.require_version("Gst", "1.0")
     gi.require_version("GstPbutils", "1.0")
-    gi.require_version("GstVideo", "1.0")
-    from gi.repository import Gio, GLib, GObject, Gst, GstPbutils, GstVideo  # noqa: F401
+    from gi.repository import Gio, GLib, GObject, Gst, GstPbutils  # noqa: F401
 except (ImportError, ValueError) as error:
     sys.exit(f"{error}: python3-gi and gir1.2-gst-plugins-base-1.0 are needed")

@@ -4,7 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
 from .gst import GObject
-from .arguments import PLATES, colour_of, given, property_of
+from .arguments import colour_of, given, settings_of
 from .hdr import to_srgb
 
 ON_DEVICE = "video/x-raw(memory:OpenCLMemory)"
@@ -12,16 +12,6 @@ FRAMES = f"{ON_DEVICE},format=RGBA"
 DEEP_FRAMES = f"{ON_DEVICE},format=RGBA64_LE"
 # For films that name no frame rate. Muxers need one for the length of the last frame.
 RATE = f"! capssetter caps=\"{ON_DEVICE},framerate=60/1\""
-NETWORK = "openclinference name=network output=alpha"
-TO_MATTE = (f"openclconvert alpha-only=true ! {ON_DEVICE},format=GRAY8"
-            " ! openclkernel expression=\"clamp(10*x-8.5,0,1)\"")
-SMALL = f"openclconvert ! {FRAMES},width=512,pixel-aspect-ratio=1/1"
-# Garbage begins a twentieth of the width outside of people, since a network does not see single
-# hairs. Holdout begins a tenth inside, since a network fills gaps between hair and neck. Between
-# the two, and where the network is not sure, the key decides.
-MATTES = ("! tee name=people"
-          f" people. ! queue ! matteshape grow=25 feather=8 invert=true ! {TO_MATTE} ! key.garbage"
-          f" people. ! queue ! matteshape grow=-50 feather=8 ! {TO_MATTE} ! key.holdout")
 # The matte in 16 bits, of frames of the tee "keyed". Its file must not wait for that of the result.
 DEEP_MATTE = ("keyed. ! queue ! openclconvert alpha-only=true"
               f" ! {ON_DEVICE},format=GRAY16_LE ! opencldownload ! videoconvert"
@@ -35,27 +25,24 @@ kernel void premultiply (global const uchar4 *input, global uchar4 *output, int 
   const ushort4 product = (straight * straight.w + (ushort) 127) / (ushort) 255;
   output[at] = (uchar4)(convert_uchar3 (product.xyz), input[at].w);
 }"""
-SPILL = "spill", "spill-method", "spill-balance"
+KEYS = "auto-key", "auto-key-x", "auto-key-y", "auto-key-width", "auto-key-height", "key-color", \
+    "key-colors"
+SPILL = "spill", "spill-method", "spill-balance", "garbage-polygon"
+SHAPE = "grow", "feather"
 REPAIRS = {"fill": "0", "noise": "0", "flow": "0"}
 REPAIRS_OF_DISTANCE = {"fill": "1", "noise": "5", "flow": "all"}
 
 
-def decoded(name, path, film=None, interlaced=None):
+def decoded(name, path, interlaced=None):
     """Returns the frames of a file. `interlaced`: "keep" or None"""
     frames = "" if interlaced == "keep" else " ! deinterlace"
     return [f"filesrc name={name}", Value("location", path),
-            f"! decodebin name={name}_frames ! videoconvert{recoloured(film)}{frames}"]
-
-
-def recoloured(film):
-    """Returns an element that mends the colorimetry of a Film, which may be None."""
-    return f" ! capssetter caps=video/x-raw,colorimetry={film.colours}" \
-        if film and film.colours else ""
+            f"! decodebin name={name}_frames ! videoconvert{frames}"]
 
 
 def blend_alike(pipeline):
     """Makes the compositor blend light while a soft key does."""
-    key, result = pipeline.get_by_name("key"), pipeline.get_by_name("result")
+    key, result = pipeline.get_by_name("chromakey"), pipeline.get_by_name("result")
     if key and result and key.get_property("auto-linear"):
         key.bind_property("linear", result, "linear", GObject.BindingFlags.SYNC_CREATE)
 
@@ -71,12 +58,17 @@ class Keying:
     def __init__(self, asked, size, is_still, films=None):
         self.asked, self.is_still, self.films = asked, is_still, films or {}
         self.size = f"width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
+        # Networks take 8 bits.
+        self.frames = DEEP_FRAMES if asked.matte and asked.screen != "none" else FRAMES
 
     def options(self, *names):
         """Returns the values of options that have the names of properties."""
         values = ((name, given(self.asked, name)) for name in names)
-        return [Value(name, property_of(name, value))
-                for name, value in values if value is not None]
+        return [Value(name, value) for name, value in values if value is not None]
+
+    def key_options(self, *names):
+        """Returns the values of these properties of greenscreenbin that options set."""
+        return [Value(*pair) for pair in settings_of(self.asked) if pair[0] in names]
 
     def filmed(self):
         """Returns frames before keying. The decoder of a file is "file_frames"."""
@@ -85,10 +77,8 @@ class Keying:
             "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
             " ! queue leaky=downstream max-size-buffers=2"]
         if asked.file:
-            source = decoded("file", asked.file, self.films.get("file"), asked.interlaced)
-        # Networks take 8 bits.
-        is_deep = asked.matte and asked.screen != "none"
-        return [*source, *self.fitted("file", DEEP_FRAMES if is_deep else FRAMES)]
+            source = decoded("file", asked.file, asked.interlaced)
+        return [*source, *self.fitted("file", self.frames)]
 
     def fitted(self, name, frames=FRAMES):
         """Returns what makes the frames of a source those of the result, on the device."""
@@ -101,7 +91,7 @@ class Keying:
     def background(self):
         colour = colour_of(self.asked.background)
         if colour is None:
-            return decoded("background", self.asked.background, self.films.get("background"))
+            return decoded("background", self.asked.background)
         return ["videotestsrc name=background num-buffers=1 pattern=solid-color",
                 Value("foreground-color", str(0xff000000 | colour)),
                 "! video/x-raw,format=RGBA,width=1,height=1,framerate=1/1"]
@@ -114,10 +104,6 @@ class Keying:
         for name, path in ("garbage", asked.garbage), ("holdout", asked.holdout):
             if path:
                 branches += [*decoded(name, path), f"! video/x-raw,format=GRAY8 ! key.{name}"]
-        if asked.network:
-            keyer = ["tee name=frames ! queue !", *keyer]
-            branches = [f"frames. ! queue ! {SMALL} ! {NETWORK}",
-                        Value("model-file", asked.network), MATTES]
         if asked.matte:
             keyer += [f"! tee name=keyed ! queue ! openclconvert ! {FRAMES}"]
         if asked.alpha == "premultiplied":
@@ -142,51 +128,38 @@ class Keying:
 
     def network(self):
         deep = f"! openclconvert ! {DEEP_FRAMES} " if self.asked.matte else ""
-        return [NETWORK, Value("model-file", self.asked.model), *self.options(
-            "mean", "deviation", "output-index", "channel", "state", "precision"),
-            f"{deep}! matterefine"]
+        return ["openclinference name=network output=alpha",
+                Value("model-file", self.asked.model), *self.options(
+                    "mean", "deviation", "output-index", "channel", "state", "precision"),
+                f"{deep}! matterefine"]
 
     # The key
 
-    def source_of_key(self):
-        """Returns the properties of chromakey that say where the key comes from."""
-        colour = colour_of(self.asked.key)
-        if not self.asked.pick:
-            return [Value("auto-key", self.asked.key)] if colour is None \
-                else [Value("key-color", str(0xff000000 | colour))]
-        # Four pixels before a position to four behind, in the frame
-        column, row = self.asked.pick
-        left, top = max(0, column - 4), max(0, row - 4)
-        return [f"auto-key=rectangle auto-key-x={left} auto-key-width={column + 5 - left}"
-                f" auto-key-y={top} auto-key-height={row + 5 - top}"]
-
     def keyer(self):
         """Returns the elements that make the key."""
-        source = self.source_of_key()
         if self.asked.method == "distance":
             # The key flows over colours as they were filmed: spill comes last.
-            keys = [*source, *self.options("key-colors")]
+            keys = self.key_options(*KEYS)
             keyer = ["chromakey name=key method=distance relative=true", *keys, self.tolerance(),
                      *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *keys,
-                     *self.options(*SPILL, "garbage-polygon")]
+                     *self.key_options(*SPILL)]
         else:
-            keyer = ["chromakey name=key core=true subject=true spill=1 linear=true"
-                     " auto-linear=true", *source, *self.plate(),
-                     *self.options("key-colors", "method", "similarity", "smoothness", "balance",
-                                   "refine", "core", "subject", "quiet", "linear",
-                                   "auto-linear", *SPILL,
-                                   "shadow", "garbage-polygon"), *self.repairs()]
-        shape = self.options("grow", "feather")
+            keyer = [*self.soft_key(), *self.repairs()]
+        shape = self.options(*SHAPE)
         return [*keyer, "! matteshape name=shape", *shape] if shape else keyer
+
+    def soft_key(self):
+        """Returns greenscreenbin, which leaves the background to elements behind the repairs."""
+        model = self.asked.network
+        return [f"greenscreenbin name=key background-color=0 {'screen=auto' if model else ''}"
+                f" input::caps=\"{self.frames}\"",
+                *[Value("model-file", model)] * bool(model),
+                *[Value(name, value) for name, value in settings_of(self.asked)
+                  if name not in (*SHAPE, "light-wrap")],
+                f"! {self.frames}"]
 
     def tolerance(self):
         return Value("tolerance", self.asked.tolerance or "0.2")
-
-    def plate(self):
-        plate = self.asked.plate
-        if plate is None or plate in PLATES.split("|"):
-            return self.options("plate")
-        return ["plate=file", Value("plate-location", plate)]
 
     def repairs(self):
         """Returns what is done to a key that was made."""

@@ -8,7 +8,7 @@ import sys
 from ..launch import printed
 from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gdk, GLib, Gst, in_column, need_display
-from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settings_of,
+from .keyarguments import (PROGRAM, background_of, check_outputs, checked_settings, parser,
                            source_or_demo)
 from .keygarbage import Drawing
 from .keypanel import Panel
@@ -374,7 +374,7 @@ def view_of(words):
     """Returns the window of the arguments, or None with --print. Raises ValueError."""
     asked = parser().parse_args(words)
     check_outputs(asked)
-    settings = settings_of(asked)
+    settings = checked_settings(asked)
     background = background_of(asked.background)
     source, refused = source_or_demo(asked)
     if asked.print:

@@ -4,7 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
 
-from ..keying.arguments import KEY, SETTINGS, add_options, check_values, given, property_of
+from ..keying.arguments import INPUT, KEY, RESULT, SETTINGS, add_options, check_values, settings_of
 from . import keyfiles, keyoutput, keypipeline
 from .arguments import Parser, fault_of
 from .gtk import Gst
@@ -29,11 +29,10 @@ def parser():
                   epilog=EXAMPLES)
     add = made.add_argument
     add("file", nargs="?", metavar="FILE", help="film or picture, or a camera such as /dev/video0")
-    add("--camera", metavar="DEVICE", help="instead of FILE, such as /dev/video0")
-    add("--size", metavar="WIDTHxHEIGHT", help="of the result in pixels (that of FILE)")
     add("--background", metavar="FILE|RRGGBB", default="808080",
         help="a picture, a film or a colour (grey)")
-    add_options(made, {"key": KEY["key"], **SETTINGS})
+    add_options(made, {"camera": INPUT["camera"], "size": RESULT["size"], "device": RESULT["device"],
+                       "key": KEY["key"], **SETTINGS})
     add("--network", metavar="MODEL", help="garbage and holdout mattes from an ONNX file that "
         "finds people")
     add("--model", metavar="MODEL", help="no screen: an ONNX file finds the person")
@@ -43,35 +42,22 @@ def parser():
     add("--loopback", metavar="DEVICE", help="feeds a virtual camera, such as /dev/video9")
     add("--loop", action="store_true", help="plays a film again at its end")
     add("--quit-at-end", action="store_true", help="closes the window at the end of a film")
-    add("--device", help="auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name")
     add("--print", action="store_true", help="prints the pipeline as a command, and plays nothing")
     return made
 
 
-def key_settings(key):
-    """Returns the properties of an option --key."""
-    colour = keyfiles.colour_of(key)
-    return [("auto-key", key)] if colour is None \
-        else [("auto-key", "none"), ("key-color", f"0xff{colour:06x}")]
-
-
-def settings_of(asked):
+def checked_settings(asked):
     """Returns the properties of greenscreenbin that options set. Raises ValueError."""
     element = Gst.ElementFactory.make("greenscreenbin")
     if not element:
         raise ValueError("there is no element greenscreenbin; is GST_PLUGIN_PATH set?")
     check_values(asked)
-    found = key_settings(asked.key or "screen")
-    for name in SETTINGS:
-        value = given(asked, name)
-        if name == "plate" and value and os.path.isfile(value):
-            found += [("plate", "file"), ("plate-location", value)]
-        elif value is not None:
-            found.append((name, property_of(name, value)))
-            try:
-                write_text(element, element.find_property(name), found[-1][1])
-            except ValueError as error:
-                raise ValueError(f"--{name} {error}") from None
+    found = settings_of(asked)
+    for name, value in found:
+        try:
+            write_text(element, element.find_property(name), value)
+        except ValueError as error:
+            raise ValueError(f"--{name} {error}") from None
     for screen, model in ("auto", asked.network), ("none", asked.model):
         if model:
             if not os.path.isfile(model):

@@ -6,7 +6,6 @@ import itertools
 import typing
 
 from ..keying.hdr import to_srgb
-from ..keying.pipeline import recoloured
 from ..launch import Value, build
 from .gtk import Gst
 
@@ -39,7 +38,7 @@ def source_of_film(film):
         words.append("source. ! audioconvert ! audioresample ! queue ! tee name=sound"
                      " ! autoaudiosink name=speaker source.")
     # Telephones write films that are rotated or mirrored.
-    words.append(f"! videoconvert{recoloured(film)} ! deinterlace ! {QUEUE}"
+    words.append(f"! videoconvert ! deinterlace ! {QUEUE}"
                  " ! videoflip video-direction=auto")
     if film.is_still:
         words.append(f"! imagefreeze is-live=true ! video/x-raw,framerate={STILL_RATE}")

@@ -9,6 +9,12 @@ from ..files import write_whole
 from .gtk import GLib, Gtk, icon_button, in_column, in_row, name_widget, pack
 from .properties import read_text
 
+# Values that were removed, and what to set instead
+REPLACED = {"adaptive=false": "plate=none", "adaptive=true": "plate=adaptive",
+            **{f"auto-key={side}-{end}": "auto-key=rectangle with auto-key-x, -y, -width and -height"
+               for side in ("top", "bottom") for end in ("left", "right")},
+            **{f"quantity={band}-band": "quantity=bands" for band in ("low", "middle", "high")}}
+
 
 def folder():
     return pathlib.Path(GLib.get_user_config_dir()) / "opencl-view" / "presets"
@@ -56,9 +62,13 @@ def load(name, rows):
             continue
         present.remove(element)
         own = {row.spec.name: row for row in rows if row.element == element}
-        missing += [f"{own_name}.{name}" for name in properties if name not in own]
-        refused += [f"{own_name}.{name}={value}" for name, value in properties.items()
-                    if name in own and not own[name].set(value)]
+        for name, value in properties.items():
+            if f"{name}={value}" in REPLACED:
+                refused.append(f"{own_name}.{name}={value} (use {REPLACED[f'{name}={value}']})")
+            elif name not in own:
+                missing.append(f"{own_name}.{name}")
+            elif not own[name].set(value):
+                refused.append(f"{own_name}.{name}={value}")
     if refused:
         raise ValueError(f"{path}: {', '.join(refused)}: the controls say what is expected; "
                          "other values are set")

@@ -126,8 +126,9 @@ TEST (test_chromakey_relative_tolerance_is_of_the_keys_saturation)
 {
   for (const Pixel &key : {Pixel{0, 255, 0, 255}, Pixel{120, 170, 130, 255},
            Pixel{11, 91, 6, 255}, Pixel{30, 60, 200, 255}}) {
-    for (const char *from : {"none", "top-left"}) {
-      ElementUnderTest element ("chromakey relative=true tolerance=0.3");
+    for (const char *from : {"none", "rectangle"}) {
+      ElementUnderTest element (
+          "chromakey relative=true tolerance=0.3 auto-key-width=10 auto-key-height=4");
       element.set_text ("chromakey", "auto-key", from);
       if (g_str_equal (from, "none"))
         element.set ("chromakey", "key-color", argb_of (key));
@@ -190,30 +191,6 @@ quarters (int width, int height)
   });
 }
 
-TEST (test_chromakey_auto_key_is_the_mean_of_the_first_frames_corner)
-{
-  const struct {
-    const char *corner;
-    bool right, bottom;
-  } corners[] = {{"top-left", false, false}, {"top-right", true, false},
-      {"bottom-left", false, true}, {"bottom-right", true, true}};
-  for (const auto &[width, height] : {std::pair (333, 200), std::pair (5, 5)}) {
-    Picture first = quarters (width, height);
-    int columns = std::max (1, width / 16), rows = std::max (1, height / 16);
-    for (const auto &corner : corners) {
-      ElementUnderTest element ("chromakey");
-      element.set_text ("chromakey", "auto-key", corner.corner);
-      Rule rule;
-      rule.key = mean_of (first, corner.right ? width - columns : 0,
-          corner.bottom ? height - rows : 0, columns, rows);
-      assert_same (element.run (first), keyed (first, rule), corner.corner);
-      /* Later frames are keyed with the first frame's colour. */
-      Picture later = colors (width, height, rule.key, 8);
-      assert_same (element.run (later), keyed (later, rule), corner.corner);
-    }
-  }
-}
-
 TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
 {
   ElementUnderTest element ("chromakey auto-key=rectangle auto-key-x=100 auto-key-y=50 "
@@ -222,6 +199,8 @@ TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
   Rule rule;
   rule.key = mean_of (picture, 100, 50, 30, 20);
   assert_same (element.run (picture), keyed (picture, rule), "rectangle");
+  Picture later = colors (300, 200, rule.key, 8);
+  assert_same (element.run (later), keyed (later, rule), "the first frame's colour");
 
   element.set ("chromakey", "auto-key-x", 290, "auto-key-width", 1000);
   rule.key = mean_of (picture, 290, 50, 10, 20);
@@ -389,9 +368,10 @@ check_softly (ElementUnderTest &element, const SoftRule &rule, const Pixel &key,
     const Picture &picture, const keying_frames::Format &format, Layout layout)
 {
   element.set_text ("chromakey", "method", rule.method);
-  element.set ("chromakey", "adaptive", FALSE, "refine", FALSE, "balance", rule.balance,
-      "similarity", rule.similarity, "smoothness", rule.smoothness, "opacity",
-      rule.opacity, "invert", rule.invert, "key-color", argb_of (key));
+  element.set_text ("chromakey", "plate", "none");
+  element.set ("chromakey", "refine", FALSE, "balance", rule.balance, "similarity",
+      rule.similarity, "smoothness", rule.smoothness, "opacity", rule.opacity, "invert",
+      rule.invert, "key-color", argb_of (key));
   Picture result = element.run (picture, format, layout);
   for (size_t n = 0; n < picture.pixels.size (); n++) {
     Pixel is = result.pixels[n], was = picture.pixels[n];
@@ -444,7 +424,7 @@ TEST (test_chromakey_balance_weighs_the_other_two_components)
 
 TEST (test_chromakey_balance_default_skin_edge)
 {
-  ElementUnderTest element ("chromakey method=difference adaptive=false refine=false "
+  ElementUnderTest element ("chromakey method=difference plate=none refine=false "
                             "key-color=0xff3ba245");
   /* Half screen, half skin: the skin's red hides the screen's green. */
   Picture picture (8, 4, {129, 151, 82, 255});
@@ -458,7 +438,7 @@ TEST (test_chromakey_balance_default_skin_edge)
 
 TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
 {
-  ElementUnderTest element ("chromakey adaptive=false refine=false similarity=0 "
+  ElementUnderTest element ("chromakey plate=none refine=false similarity=0 "
                             "smoothness=1 key-color=0xff3ba245");
   const Picture picture (16, 1, [] (int x, int) {
     return mixed ({59, 162, 69, 255}, {140, 140, 140, 255}, x / 15.);
@@ -514,7 +494,7 @@ TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
       element.set ("chromakey", "key-color", argb_of (key));
       Picture picture = uneven_screen (width, height, key);
       int adaptive = wrong_pixels (element.run (picture, keying_frames::formats[1]));
-      element.set ("chromakey", "adaptive", FALSE);
+      element.set_text ("chromakey", "plate", "none");
       int fixed = wrong_pixels (element.run (picture, keying_frames::formats[1]));
       fail_unless (adaptive == 0, "%s, %dx%d: %d wrong", method, width, height, adaptive);
       fail_unless (fixed > width * height / 10, "%s, %dx%d: %d wrong without", method,
@@ -588,7 +568,7 @@ TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
   const Pixel key = {59, 162, 69, 255};
   for (const auto &format : keying_frames::formats) {
     ElementUnderTest element ("chromakey method=chroma similarity=0 smoothness=1 "
-                              "adaptive=false key-color=0xff3ba245");
+                              "plate=none key-color=0xff3ba245");
     std::vector<double> matte;
     Picture picture = with_coarse_chroma (hair (205, 133, key, matte));
     double refined = error_of (element.run (picture, format, {4, 12}), matte);
@@ -600,7 +580,7 @@ TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
 
 TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
 {
-  ElementUnderTest element ("chromakey method=chroma adaptive=false "
+  ElementUnderTest element ("chromakey method=chroma plate=none "
                             "smoothness=0.9 key-color=0xff3ba245");
   /* Objects darker and lighter than the screen, and one that only differs in colour */
   for (const Pixel &thing :
@@ -658,7 +638,7 @@ TEST_ROWS (test_chromakey_default_ramp_follows_a_blurred_edge,
 TEST (test_chromakey_spill_keeps_luma_of_opaque_pixels)
 {
   ElementUnderTest element (
-      "chromakey spill=1 adaptive=false refine=false key-color=0xff3ba245");
+      "chromakey spill=1 plate=none refine=false key-color=0xff3ba245");
   Random random (14);
   Picture picture (128, 64);
   for (Pixel &pixel : picture.pixels)
@@ -681,7 +661,7 @@ TEST (test_chromakey_spill_keeps_luma_of_opaque_pixels)
 
 TEST (test_chromakey_spill_restores_grey_of_hair)
 {
-  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false refine=false "
+  ElementUnderTest element ("chromakey method=chroma spill=1 plate=none refine=false "
                             "key-color=0xff3ba245");
   const Picture result = element.run (Picture (11, 1, [] (int x, int) {
     return mixed ({59, 162, 69, 255}, {100, 100, 100, 255}, x / 10.);
@@ -694,7 +674,7 @@ TEST (test_chromakey_spill_restores_grey_of_hair)
 
 TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen)
 {
-  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false refine=false "
+  ElementUnderTest element ("chromakey method=chroma spill=1 plate=none refine=false "
                             "similarity=0 smoothness=0 key-color=0xff3ba245");
   for (const Pixel &pixel :
       {Pixel{128, 128, 128, 255}, Pixel{250, 30, 20, 255}, Pixel{20, 30, 250, 255},
@@ -713,7 +693,7 @@ TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
   for (const char *method : {"chroma", "difference"}) {
     std::string launch =
         std::string ("chromakey key-color=0xff3c963c refine=false method=") + method;
-    ElementUnderTest adaptive (launch), plain (launch + " adaptive=false");
+    ElementUnderTest adaptive (launch), plain (launch + " plate=none");
     Picture right = plain.run (picture);
     fail_unless (right.at (480, 270).alpha > 50 && right.at (10, 10).alpha == 0);
     Picture result = adaptive.run (picture);
@@ -990,7 +970,7 @@ check_core (ElementUnderTest &element, const char *method, bool invert,
 
 TEST (test_chromakey_core_is_its_formula_at_odd_sizes_and_in_every_format)
 {
-  ElementUnderTest element ("chromakey core=true adaptive=false refine=false "
+  ElementUnderTest element ("chromakey core=true plate=none refine=false "
                             "similarity=0.1 smoothness=1.2 key-color=0xff3ba245");
   const Pixel key = {59, 162, 69, 255};
   for (const char *method : {"chroma", "difference"}) {
@@ -1009,7 +989,7 @@ TEST (test_chromakey_core_is_its_formula_at_odd_sizes_and_in_every_format)
 
 TEST (test_chromakey_core_closes_the_interior_and_leaves_edges_and_screen)
 {
-  ElementUnderTest element ("chromakey method=difference adaptive=false smoothness=1.2 "
+  ElementUnderTest element ("chromakey method=difference plate=none smoothness=1.2 "
                             "key-color=0xff3ba245");
   /* A green shirt, at three quarters of the distance from the screen; a strand; a
    * marker */
@@ -1204,7 +1184,7 @@ TEST_ROWS (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen,
       {0, 255, 0, 255}, {13, 88, 8, 255}, {20, 200, 120, 255}, {0, 177, 140, 255},
       {30, 60, 190, 255}, {20, 90, 220, 255}, {0, 71, 187, 255}};
   ElementUnderTest element (
-      (std::string ("chromakey spill=1 adaptive=false refine=false spill-method=") + row)
+      (std::string ("chromakey spill=1 plate=none refine=false spill-method=") + row)
           .c_str ());
   Picture picture (int (G_N_ELEMENTS (skins)), 1);
   std::copy (std::begin (skins), std::end (skins), picture.pixels.begin ());
@@ -1258,7 +1238,7 @@ despilled (
 
 TEST (test_chromakey_spill_is_its_formula)
 {
-  ElementUnderTest element ("chromakey adaptive=false refine=false similarity=0.1 "
+  ElementUnderTest element ("chromakey plate=none refine=false similarity=0.1 "
                             "smoothness=0.6");
   const Pixel keys[] = {{59, 162, 69, 255}, {0xbb, 0xfe, 0x3c, 255}, {30, 60, 190, 255}};
   for (const Pixel &key : keys) {
@@ -1492,9 +1472,12 @@ screen_with_tape (int width, int height)
 
 /* The array as gst-launch reads it, with each search of a key and with `subject` */
 TEST_ROWS (test_chromakey_further_keys_remove_tape_beside_a_key_found,
-    {"tolerance=0.06 auto-key=bottom-left", "method=difference auto-key=screen",
+    {"tolerance=0.06 auto-key=rectangle auto-key-y=189 auto-key-width=20 "
+     "auto-key-height=12",
+        "method=difference auto-key=screen",
         "method=difference auto-key=screen core=true subject=true spill=1",
-        "method=chroma auto-key=bottom-left linear=true quiet=true",
+        "method=chroma auto-key=rectangle auto-key-y=189 auto-key-width=20 "
+        "auto-key-height=12 linear=true quiet=true",
         "method=difference plate=measured key-color=0xff3ba245"})
 {
   ElementUnderTest element (std::string ("chromakey ") + row);
@@ -1553,7 +1536,7 @@ TEST (test_chromakey_linear_is_the_same_formulas_of_light)
   const Pixel key = {59, 162, 69, 255};
   Picture picture = colors (77, 41, key, 18);
   for (const auto &curve : curves) {
-    ElementUnderTest element ("chromakey adaptive=false refine=false linear=true spill=1 "
+    ElementUnderTest element ("chromakey plate=none refine=false linear=true spill=1 "
                               "similarity=0.1 smoothness=0.6 key-color=0xff3ba245");
     element.colorimetry = curve.colorimetry;
     const Color screen = light_of (key, curve.transfer);

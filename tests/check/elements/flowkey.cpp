@@ -166,7 +166,8 @@ TEST (test_flowkey_keeps_its_value_and_warns_of_one_out_of_range)
 TEST (test_flowkey_uses_key_and_saturation_of_chromakey)
 {
   for (const Pixel &key : {Pixel{120, 170, 130, 255}, Pixel{20, 200, 40, 255}}) {
-    ElementUnderTest element ("chromakey auto-key=top-left tolerance=0.004 ! flowkey "
+    ElementUnderTest element ("chromakey auto-key=rectangle auto-key-width=12 "
+                              "auto-key-height=7 tolerance=0.004 ! flowkey "
                               "iterations=0 auto-key=true "
                               "relative=true tolerance=0.2 limit=0.25");
     Random random (51);

@@ -67,7 +67,7 @@ expect_as_converted (const std::string &keyer, const GstVideoInfo &info, int pad
 const char *const formats[] = {"NV12", "NV21", "I420", "YV12", "YUY2", "UYVY"};
 const char *const keyers[] = {
     "chromakey tolerance=0.2",
-    "chromakey tolerance=0.2 spill=0.7 auto-key=top-left channel=green",
+    "chromakey tolerance=0.2 spill=0.7 auto-key=rectangle channel=green",
     "chromakey tolerance=0.2 ! noisereduce ! flowkey iterations=4 limit=0.4 ! "
     "noisereduce",
     "chromakey method=difference core=true spill=1 plate=measured",

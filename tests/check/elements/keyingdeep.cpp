@@ -307,7 +307,7 @@ TEST_ROWS (test_deep_keying_of_levels_of_eight_bits_is_that_of_eight_bits,
     std::vector<const char *> ({
         "chromakey " KEY "method=difference core=true spill=1 plate=measured",
         "chromakey method=chroma quiet=true linear=true auto-key=screen",
-        "chromakey " KEY "tolerance=0.1 spill=0.6 auto-key=top-left opacity=0.5",
+        "chromakey " KEY "tolerance=0.1 spill=0.6 auto-key=rectangle opacity=0.5",
         "chromakey " KEY "method=difference spill=1 spill-method=average",
         "chromakey key-color=0xff30b050 method=chroma plate=none shadow=0.7 linear=true",
         "chromakey key-color=0xff30b050 method=difference shadow=1 plate=none core=true",

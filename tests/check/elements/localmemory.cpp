@@ -94,6 +94,6 @@ TEST (test_soft_keys_are_the_same_on_a_cpu_and_a_gpu)
 TEST (test_soft_keys_fit_into_local_memory)
 {
   check_fits_as_gpu ("chromakey method=chroma spill=1");
-  check_fits_as_gpu ("chromakey method=difference auto-key=top-left");
+  check_fits_as_gpu ("chromakey method=difference auto-key=rectangle");
   check_fits ("chromakey ! splashkey");
 }

@@ -323,7 +323,7 @@ TEST (test_screen_search_follows_its_settings_while_it_plays)
   expect_keyed (keyer.run (scene (green)), "by key-color");
   set_together (element.operator->(), "auto-key=screen");
   expect_opaque (keyer.run (card (black)), "black again");
-  set_together (element.operator->(), "auto-key=top-left");
+  set_together (element.operator->(), "auto-key=rectangle");
   expect_keyed (keyer.run (scene (blue)), "by a corner");
   set_together (element.operator->(), "auto-key=screen");
   expect_keyed (keyer.run (scene (green)), "by the screen");

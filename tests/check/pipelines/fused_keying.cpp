@@ -172,7 +172,7 @@ TEST (test_fused_keying_that_looks_too_far_takes_more_launches)
 TEST (test_fused_keying_goes_around_what_cannot_take_part)
 {
   for (const char *odd : {"flowkey iterations=0", "noisereduce iterations=70",
-           "chromakey method=chroma", "chromakey spill=1", "chromakey auto-key=top-left",
+           "chromakey method=chroma", "chromakey spill=1", "chromakey auto-key=rectangle",
            "keyfill color=0x80ff0000", "splashkey block-size=16"}) {
     Elements elements = {chroma, "noisereduce iterations=2", odd, "flowkey iterations=4",
         "noisereduce iterations=3"};
@@ -185,13 +185,13 @@ TEST (test_fused_keying_goes_around_what_cannot_take_part)
 /* auto-key takes the key colour from one frame and keeps it for later frames. */
 TEST (test_fused_keying_keeps_the_key_that_was_taken)
 {
-  Elements elements = {"chromakey auto-key=top-left tolerance=0.2", whole_run[1]};
+  Elements elements = {"chromakey auto-key=rectangle tolerance=0.2", whole_run[1]};
   ElementUnderTest together (chain_of (elements).c_str ());
   ElementUnderTest key (elements[0].c_str ()), reduce (elements[1].c_str ());
   for (int n = 0; n < 5; n++) {
     if (n == 3) {
-      together.set ("chromakey", "auto-key", 2);
-      key.set ("chromakey", "auto-key", 2);
+      together.set ("chromakey", "auto-key", 1);
+      key.set ("chromakey", "auto-key", 1);
     }
     Picture picture = noise (200, 100, 30 + n, 5);
     std::vector<ElementUnderTest *> all = {&key, &reduce};

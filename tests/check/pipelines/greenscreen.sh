@@ -35,7 +35,7 @@ run --size 320x180 --background 4060a0 --output half.png
 run --background 000000 --output black.png
 run --background ffffff --output white.png
 run --key 10a030 --background blue.png --output film.webm film.avi
-run --key top-right --background blue.png --output film2.avi film.avi
+run --pick 155,4 --background blue.png --output film2.avi film.avi
 run --background blue.png --before film-before.png --output film.png film.avi
 run --size 80x48 --background film.avi --output small.png film.avi
 ln -s linked.png link.png
@@ -53,6 +53,7 @@ python3 "$here/greenscreen.py"
 
 refused "not-there: no such file" not-there
 refused "--key green: expected RRGGBB" --key green
+refused "for a corner, --pick X,Y" --key top-left
 refused "--background sky.jpg: no such file" --background sky.jpg
 refused "--method best: expected chroma, difference or distance" --method best
 refused "--size 10: expected WIDTHxHEIGHT" --size 10

@@ -149,13 +149,6 @@ def check_pick():
     refused("--pick 3,3: beside --key screen", "--pick", "3,3", "--key", "screen", "two.png")
 
 
-def check_balance():
-    write_png("olive.png", picture(square=(110, 140, 30)))
-    little, most = (keyed("--balance", balance, path="olive.png")[INSIDE][3] for balance in (0, 1))
-    assert little + 40 < most, (little, most)
-    refused("--balance: no effect with --method chroma", "--balance", 0, "--method", "chroma")
-
-
 def light_of(levels):
     share = np.asarray(levels) / 255
     return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
@@ -190,60 +183,21 @@ def check_linear():
     assert shown[()][10] - shown[LIGHT][10] > 0.2, shown
 
 
-def check_plates():
-    slope = picture() * np.linspace(1, 0.5, WIDTH)[:, None]
-    write_png("slope.png", np.round(slope).astype(np.uint8))
+def check_plate_of_a_file():
     steps = picture((12, 80, 32))
     steps[:, 80:] = (40, 192, 80)
     write_png("empty.png", steps)
     steps[SQUARE] = GREY
     write_png("steps.png", steps)
-    for plate, path, alpha in (
-        ("none", "slope.png", 83), ("adaptive", "slope.png", 0),
-        ("adaptive", "steps.png", 150), ("empty.png", "steps.png", 0),
-    ):  # fmt: skip
-        key = "28c050" if path == "steps.png" else "10a030"
-        got = keyed("--key", key, "--plate", plate, *LEVELS, path=path)
-        column = 5 if path == "steps.png" else 100
-        assert abs(got[5, column, 3] - alpha) <= 20 and got[INSIDE][3] == 255, (plate, path, got[5])
-
-
-def check_plates_of_films():
-    """Light that falls, and a green shirt that comes"""
-    dim = np.round(picture() * 0.7).astype(np.uint8)
-    shirt = picture()
-    shirt[:, :48] = (12, 115, 35)
-    write_film("dim.mov", [picture()] * 2 + [dim] * 3)
-    write_film("shirt.mov", [picture()] * 2 + [shirt] * 3)
-    for plate, path, kept in (
-        ("frozen", "dim.mov", True), ("measured", "dim.mov", False),
-        ("measured", "shirt.mov", True), ("adaptive", "shirt.mov", False),
-    ):  # fmt: skip
-        alpha = keyed("--key", "10a030", "--plate", plate, path=path)[:, 5, 24, 3]
-        assert len(alpha) == 5 and not alpha[:2].any(), (plate, path, alpha)
-        assert (alpha[2:] > 30 if kept else alpha[2:] < 16).all(), (plate, path, alpha)
-
-
-def check_quiet():
-    """Half transparent green with noise, in which nothing moves"""
-    generator = np.random.default_rng(1)
-    frame = picture().astype(float)
-    frame[:, :40] = (np.array(GREY) + GREEN) / 2
-    frames = [frame + generator.normal(0, 4, frame.shape) for _ in range(12)]
-    write_film("noise.mov", [np.clip(np.round(one), 0, 255).astype(np.uint8) for one in frames])
-    changes = {}
-    for options in (), ("--quiet",):
-        alpha = keyed(*options, *LEVELS, path="noise.mov")[4:, 10:90, 5:35, 3]
-        changes[options] = alpha.std(axis=0).mean()
-        assert abs(alpha.mean() - 123) < 10, (options, alpha.mean())
-    assert changes[("--quiet",)] < changes[()] / 2, changes
+    for plate, alpha in ("adaptive", 150), ("empty.png", 0):
+        got = keyed("--key", "28c050", "--plate", plate, *LEVELS, path="steps.png")
+        assert abs(got[5, 5, 3] - alpha) <= 20 and got[INSIDE][3] == 255, (plate, got[5])
 
 
 def check_shape():
     """The left edge is before column 48."""
     for options, opaque, clear in (
-        (("--grow", 4), 44, 43), (("--grow", -4), 52, 51),
-        (("--grow", 4, "--method", "distance"), 44, 43),
+        (("--grow", -4), 52, 51), (("--grow", 4, "--method", "distance"), 44, 43),
     ):  # fmt: skip
         alpha = keyed(*options)[48, :, 3]
         assert (alpha[opaque], alpha[clear]) == (255, 0), (options, alpha)
@@ -284,8 +238,7 @@ def check_mattes():
 
 
 def check_network():
-    """The matte is 1.2 times the red channel: 0.24 on the screen. It grows by 161 / 20 = 8 pixels for
-    the garbage matte, and shrinks by 16 for the holdout matte."""
+    """The matte is 1.2 times the red channel: 0.24 on the screen."""
     network = onnxwriter.Network("red")
     network.input("frame", (1, 3, HEIGHT, WIDTH))
     network.output("matte", (1, 1, HEIGHT, WIDTH))
@@ -295,17 +248,12 @@ def check_network():
     lit = (235, 255, 120)
     frame = picture((51, 160, 48), (235, 230, 220))
     frame[20:76, 130:] = (0, 0, 200)  # a lamp
-    frame[30:34, 112:117] = (0, 0, 60)  # a strand of hair
     frame[36:60, 68:92] = lit
-    frame[36:60, 50:56] = (51, 160, 48)  # a gap
     write_png("studio.png", frame)
     plain, masked = (keyed(*options, path="studio.png") for options in ((), ("--network", "red.onnx")))
     assert (plain[48, 150, 3], masked[48, 150, 3]) == (255, 0), masked[48]
     assert plain[INSIDE][3] < 200 or not near(plain[INSIDE], lit), plain[INSIDE]
     assert masked[INSIDE][3] == 255 and near(masked[INSIDE], lit, 1), masked[INSIDE]
-    for place, alpha in ((32, 114), 255), ((48, 53), 0), (FAR, 0), ((70, 52), 255):
-        assert abs(plain[place][3] - alpha) < 10, (place, plain[place])
-        assert abs(masked[place][3] - plain[place][3]) <= 1, (place, masked[place])
     for options in (("--network", "red.onnx", "--subject", "false"),
                     ("--screen", "none", "--model", "red.onnx")):
         alpha = keyed(*options, "--matte", "network.png", path="studio.png")[..., 3]
@@ -317,6 +265,7 @@ def check_network():
 
 
 def check_options_of_distance():
+    refused("--balance: no effect with --method chroma", "--balance", 0, "--method", "chroma")
     for option in "similarity", "smoothness", "balance":
         refused(f"--{option}: no effect with --method distance", f"--{option}", 1, "--method", "distance")
     for option in ("--quiet",), ("--linear",), ("--plate", "frozen"):
@@ -388,7 +337,13 @@ def check_alpha_of_films():
 
 
 def check_switches():
-    """The value of a switch may be left out, also before the name of a file."""
+    """The value of a switch may be left out, also before the name of a file. Half transparent green with
+    noise, in which nothing moves"""
+    generator = np.random.default_rng(1)
+    frame = picture().astype(float)
+    frame[:, :40] = (np.array(GREY) + GREEN) / 2
+    frames = [frame + generator.normal(0, 4, frame.shape) for _ in range(4)]
+    write_film("noise.mov", [np.clip(np.round(one), 0, 255).astype(np.uint8) for one in frames])
     alphas = [keyed(*options, path="noise.mov") for options in
               ((), ("--quiet",), ("--quiet", "true"), ("--quiet=false",), ("--quiet", "false"))]
     assert (alphas[1] == alphas[2]).all() and (alphas[0] != alphas[1]).any()
@@ -398,28 +353,19 @@ def check_switches():
 
 
 def check_several_keys():
-    """Blue tape on a green screen, with two methods"""
+    """Blue tape on a green screen"""
     frame = picture()
     frame[:, 130:140] = BLUE
     write_png("tape.png", frame)
-    for method in "difference", "distance":
-        for options, alpha in ((), 255), (("--key-colors", "2040c0"), 0), \
-                (("--key-colors", "c01020,#2040C0"), 0):
-            got = keyed("--method", method, *options, path="tape.png")[..., 3]
-            assert abs(got[50, 135] - alpha) <= 2 and got[FAR] == 0 and got[INSIDE] == 255, got[50]
+    for options, alpha in ((), 255), (("--key-colors", "c01020,#2040C0"), 0):
+        got = keyed("--method", "distance", *options, path="tape.png")[..., 3]
+        assert abs(got[50, 135] - alpha) <= 2 and got[FAR] == 0 and got[INSIDE] == 255, got[50]
     for value in "2040", "2040c0,", ",".join(["2040c0"] * 9):
         refused(f"--key-colors {value}: expected up to 8 colours", "--key-colors", value)
 
 
 def check_garbage_polygon():
-    """A triangle with its corners at the left and at the bottom right"""
-    columns, rows = np.meshgrid((np.arange(WIDTH) + 0.5) / WIDTH, (np.arange(HEIGHT) + 0.5) / HEIGHT)
-    distance = (rows - columns) * HEIGHT  # from the diagonal, in rows
     for method in "difference", "distance":
-        options = "--key", "ff0000", "--method", method, "--spill", 0
-        got = keyed(*options, "--garbage-polygon", "0,0,0,1,1.0,1", path="square.png")
-        assert near(got[..., :3], picture(), 0), method
-        assert (got[distance > 1][:, 3] == 255).all() and not got[distance < -1][:, 3].any(), method
         alpha = keyed("--method", method, "--garbage", "half.png", "--garbage-polygon",
                       "0,0,.6,0,.6,1,0,1")[48, :, 3]
         assert not alpha[:75].any() and (alpha[86:96] == 255).all() and not alpha[98:].any(), alpha
@@ -687,37 +633,6 @@ def check_uneven_times():
         assert 860 <= got[-1][0] <= 920 and step in (16, 17, 20, 40), (path, got)
         for time, number in got:
             assert TIMES[number] - step <= time <= (*TIMES, 920)[number + 1] + step, (path, got)
-
-
-# H.264 of the full range: three frames of 64x64 with a square of 64,64,64 and in it one of 8,8,8
-FULL_RANGE = (
-    "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAAIZnJlZQAAAJVtZGF0AAAAdWWIhAnxmKAAJBsYAAI0qHAA"
-    "E1mTWb/GIVMjLl0u4HU5YdTlkWMi4gVQwUTWb+peIf+GwYAgFAAEA3xQABAf8cAAQNI0AAQjF79fv/wD9BGlSYIa//8A"
-    "2CoECMV+bTb/wD9ETBDXFodIiImk3A9KWHpS/a1H4AAAAAZBmjgR4RgAAAAGQZpUD+EYAAADCm1vb3YAAABsbXZoZAAA"
-    "AAAAAAAAAAAAAAAAA+gAAAB4AAEAAAEAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAQAAA"
-    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIAAAJZdHJhawAAAFx0a2hkAAAAAwAAAAAAAAAAAAAAAQAAAAAAAAB4"
-    "AAAAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAQAAAAABAAAAAQAAAAAAAJGVkdHMA"
-    "AAAcZWxzdAAAAAAAAAABAAAAeAAAAAAAAQAAAAAB0W1kaWEAAAAgbWRoZAAAAAAAAAAAAAAAAAAAMgAAAAYAVcQAAAAA"
-    "AC1oZGxyAAAAAAAAAAB2aWRlAAAAAAAAAAAAAAAAVmlkZW9IYW5kbGVyAAAAAXxtaW5mAAAAFHZtaGQAAAABAAAAAAAA"
-    "AAAAAAAkZGluZgAAABxkcmVmAAAAAAAAAAEAAAAMdXJsIAAAAAEAAAE8c3RibAAAALhzdHNkAAAAAAAAAAEAAACoYXZj"
-    "MQAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAABAAEAASAAAAEgAAAAAAAAAAQxMYXZjIGxpYngyNjQAAAAAAAAAAAAAAAAA"
-    "AAAAAAAAABj//wAAAC5hdmNDAULACv/hABZnQsAK2QQmwFsgAAADACAAAAZB4kTJAQAFaMuArLIAAAAQcGFzcAAAAAEA"
-    "AAABAAAAFGJ0cnQAAAAAAAAkuAAAJLgAAAAYc3R0cwAAAAAAAAABAAAAAwAAAgAAAAAUc3RzcwAAAAAAAAABAAAAAQAA"
-    "ABxzdHNjAAAAAAAAAAEAAAABAAAAAwAAAAEAAAAgc3RzegAAAAAAAAAAAAAAAwAAAHkAAAAKAAAACgAAABRzdGNvAAAA"
-    "AAAAAAEAAAAwAAAAPXVkdGEAAAA1bWV0YQAAAAAAAAAhaGRscgAAAAAAAAAAbWRpcmFwcGwAAAAAAAAAAAAAAAAIaWxz"
-    "dA=="
-)  # fmt: skip
-
-
-def check_full_range():
-    """H.264 of the full range, of which h264parse of GStreamer 1.22 does not speak, keeps its levels."""
-    pathlib.Path("full.mp4").write_bytes(base64.b64decode(FULL_RANGE))
-    made("--key", "0000ff", "--background", "none", "--before", "full.png", "--output", "full.mov", "full.mp4")
-    launched("filesrc location=full.png ! pngdec ! videoconvert ! video/x-raw,format=RGB !"
-             " filesink location=full.rgb")
-    got = np.fromfile("full.rgb", np.uint8).reshape(64, 64, 3)
-    for place, levels in ((32, 32), (8, 8, 8)), ((20, 20), GREY), ((4, 4), GREEN):
-        assert near(got[place], levels, 3), (place, got[place])
 
 
 # A grey square on green, 64x64, of which each component has a factor of 1x2

@@ -217,7 +217,7 @@ const Pipeline pipelines[] = {
      "opencldownload name=down ! fakesink "
      "videotestsrc num-buffers=FRAMES ! video/x-raw,format=NV12,width=64,height=32 ! "
      "openclupload name=up ! openclconvert name=convert ! tee name=t "
-     "t. ! queue ! chromakey name=key method=chroma spill=1 auto-key=top-left ! "
+     "t. ! queue ! chromakey name=key method=chroma spill=1 auto-key=rectangle ! "
      "flowkey name=flow iterations=0 ! keyfill name=fill ! mix.sink_1 "
      "t. ! queue ! splashkey name=splash ! matterefine name=refine ! mix.sink_0",
         {"up"}, {"convert", "key", "flow", "fill", "splash", "refine", "mix"}, {"down"},

@@ -171,8 +171,10 @@ def check_spectra():
         settings = "" if frames == 32 else f"low-end={edges[0]} middle-end={edges[1]} "
         mean, powers = band_powers(series, edges)
         expect_close("mean frequency", run(series, settings + "quantity=mean-frequency")[0], mean)
-        for name, power in zip(("low", "middle", "high"), powers):
-            expect_close(name, run(series, f"{settings}quantity={name}-band")[0], power)
+        sums = [run(series, f"quantity=bands low-end={edge} middle-end={RATE}")[0]
+                for edge in (*edges, RATE / 2)]
+        for name, got, power in zip(("low", "middle", "high"), np.diff(sums, axis=0, prepend=0), powers):
+            expect_close(name, got, power, np.sqrt(np.mean(sums[-1] ** 2)))
         amplitudes = np.abs(series.astype(np.complex128))
         expect_close("all bands", sum(powers), amplitudes.var(0))
 
@@ -196,7 +198,7 @@ def check_colours():
             assert np.allclose(pixels[depth, line, :3], np.array(colour) * 255, atol=0.6), (
                 quantity, line, depth, pixels[depth, line], colour)
     low, middle, high = band_powers(series, (RATE / 6, RATE / 3))[1]
-    pixels, _ = run(series, "quantity=middle-band db-min=10 db-max=40",
+    pixels, _ = run(series, "quantity=bands db-min=10 db-max=40",
                     end="filesink location=OUT", frames_caps="video/x-raw(ANY),format=RGBA !")
     for channel, power in enumerate((high, middle, low)):
         expected = np.clip((10 * np.log10(power) - 10) / 30, 0, 1) * 255
@@ -230,14 +232,14 @@ def check_silence():
     """Depths of one value give 0, and so do depths of which one repeat is NaN, infinite or zero.
     Zero is an amplitude, but no level. Other depths are as before."""
     noisy = moving_scatterers(16, 3)
-    for quantity in ("liv", "ocds-early", "aliv", "swiftness", "mean-frequency", "low-band"):
+    for quantity in ("liv", "ocds-early", "aliv", "swiftness", "mean-frequency", "bands"):
         expected = run(noisy, f"quantity={quantity}")[0]
         for value in (0, 3 + 4j, np.nan, np.inf):
             series = noisy.copy()
             series[:, 3], series[5, 9, 7:9] = value, value
             got = run(series, f"quantity={quantity}")[0]
             assert np.all(got[3] == 0), (value, quantity, got[3, 0])
-            is_level = value != 0 or quantity in ("mean-frequency", "low-band")
+            is_level = value != 0 or quantity in ("mean-frequency", "bands")
             assert np.all((got[9, 7:9] != 0) == (np.isfinite(value) and is_level)), (
                 value, quantity, got[9, 7:9])
             others = np.ones(got.shape, bool)

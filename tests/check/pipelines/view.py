@@ -588,15 +588,17 @@ def check_presets():
     check_preset_of_twins()
     path = presets.path_of("my eye")
     path.write_text(path.read_text().replace('"db-min": "30"', '"db-min": "thirty"')
-                    .replace('"db-max": "70"', '"no-such": "1", "db-max": "71"'))
+                    .replace('"db-max": "70"', '"no-such": "1", "db-max": "71"')
+                    .replace('"auto-key": "none"', '"auto-key": "top-left", "adaptive": "false"'))
     other = pipeline.view_of(line.format("fft"))
     other.presets.load("my eye")
     said = other.messages.text.get_text()
-    assert all(part in said for part in (str(path), "fft.db-min=thirty")), said
+    assert all(part in said for part in (str(path), "fft.db-min=thirty", "use plate=none", "use auto-key=rectangle")), said
     assert "loaded." not in said, said
     assert other.pipeline.get_by_name("fft").get_property("db-max") == 71
     assert "expected a number" in other.controls.row("fft", "db-min").note.get_text()
-    path.write_text(path.read_text().replace("thirty", "30"))
+    path.write_text(path.read_text().replace("thirty", "30")
+                    .replace('"top-left", "adaptive": "false"', '"none"'))
     other.presets.load("my eye")
     said = other.messages.text.get_text()
     assert "loaded." in said and "does not have fft.no-such" in said, said
