@@ -37,33 +37,16 @@
  * Static tissue does not change from frame to frame unless `motion` is set. The
  * intensity that a depth scatters back is proportional to its attenuation coefficient mu,
  * and to the light that reaches it and comes back, exp (-2 mu z). The speckle has a
- * lateral resolution of 20 µm. Blood flows with a parabolic profile. The phase of its
- * light follows the velocity along the beam. Its speckle is replaced while it crosses the
- * resolution. Below a vessel a part 1 - exp (-s) of the intensity fluctuates too, where
- * s is the path through blood in mm, as forward scattering in blood does.
+ * lateral resolution of 20 µm. The refractive index is 1.38. Blood flows with a parabolic
+ * profile. The phase of its light follows the velocity along the beam. Its speckle is
+ * replaced while it crosses the resolution.
  *
  * With `cell-rate` cells of the inner layers move, as those of living tissue do: a part of
  * the light of a layer comes from them, and its speckle is replaced at the rate of the
  * layer. This is a phantom for octdynamic. Published rates of the retina do not exist.
  *
- * `truth-folder` receives what a measurement should find, as float32 files of NumPy:
- *
- * - `boundaries.npy` (b-scans, 15, lines): upper end of each layer in depth bins,
- * - `attenuation.npy` (b-scans, lines, depths): mu in 1/mm,
- * - `velocity.npy` and `velocity-axial.npy` (b-scans, lines, depths): velocity of the blood
- *   in mm/s, in total and along the beam, positive towards greater depth; 0 outside of
- *   vessels,
- * - `cell-rate.npy` and `cell-share.npy` (b-scans, lines, depths), with `cell-rate`: rate
- *   of the moving cells in Hz, and their part of the intensity; 0 in vessels,
- * - `curvature.npy` (b-scans, lines): `curvature` in depth bins,
- * - `motion.npy` (frames, 3): displacement of the tissue in lines, B-scans and depth bins.
- *
- * A depth in a frame is the depth of the truth plus curvature plus motion. The files are
- * written before the first frame and again when settings change. If `num-buffers` is not
- * set, `motion.npy` first has the frames of a volume, and in the end those that were made.
- *
  * `pattern=flat` is a strong flat surface at the first of `depths` instead, with the first
- * of `amplitudes`. `curvature` and `roll-off` affect it too.
+ * of `amplitudes`. `curvature` affects it too.
  *
  * ## Example launch line
  * |[
@@ -79,7 +62,6 @@
 #include "elements.h"
 #include "octscanmeta.h"
 #include "tissue/testpattern.hpp"
-#include "tissue/tissuetruth.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
@@ -108,13 +90,10 @@ namespace {
 struct TestSrcWork {
   OctTestSettings settings; /* in force */
   std::unique_ptr<oct::TestPattern> pattern;
-  OctTestPattern made = {};  /* the kind of `pattern` */
-  bool tables = false;       /* `pattern` has tables for these settings */
-  bool truth = false;        /* so do the files of truth-folder */
-  bool discont = false;      /* the next frame does not continue the scan */
-  guint64 frame = 0;         /* last one that was enqueued */
-  guint64 frames = 0;        /* end of the frames that were enqueued */
-  guint64 motion_frames = 0; /* frames in motion.npy */
+  OctTestPattern made = {}; /* the kind of `pattern` */
+  bool tables = false;      /* `pattern` has tables for these settings */
+  bool discont = false;     /* the next frame does not continue the scan */
+  guint64 frame = 0;        /* last one that was enqueued */
 };
 } // namespace
 
@@ -174,7 +153,7 @@ const opencl::PropertyTable<OctTestSettings> properties = {
     {"noise", "Noise", "Standard deviation of the camera's noise in raw units",
         &OctTestSettings::noise, {0, 65535}, opencl::controllable},
     {"seed", "Seed", "Seed of the random noise and tissue", &OctTestSettings::seed,
-        {0, G_MAXUINT}, opencl::playing},
+        {0, G_MAXUINT}, opencl::playing, tables},
     {"velocity", "Velocity",
         "Velocity of the blood along the beam in mm/s, positive towards greater depth, "
         "with wavelengths in nm (0 = phase rotation of unspecified velocity; "
@@ -208,39 +187,21 @@ const opencl::PropertyTable<OctTestSettings> properties = {
         "do not move; pattern=tissue)",
         &OctTestSettings::cell_rate, {0, 1e6}, opencl::playing, tables},
     {"motion", "Motion",
-        "Motion of the eye along each axis in micrometres rms: drift and micro-saccades "
-        "(pattern=tissue)",
+        "Motion of the eye along each axis in micrometres rms (pattern=tissue)",
         &OctTestSettings::motion, {0, 1000}, opencl::playing, tables},
     {"curvature", "Curvature",
         "Displacement of A-lines by the scanner's optical path in depth bins: "
         "coefficients of x, y, x^2, x y, y^2, x^3 ... where x and y are -1 to 1 over the "
         "A-lines and B-scans, \"<5, -3, 8>\" (pattern=tissue, flat)",
         &OctTestSettings::curvature, opencl::ready, tables},
-    {"roll-off", "Roll-off",
-        "Loss of sensitivity over the depth range in dB (pattern=tissue, flat)",
-        &OctTestSettings::roll_off, {0, 100}, opencl::playing, tables},
-    {"focus-depth", "Focus depth",
-        "Depth of the focus from zero delay in micrometres (pattern=tissue; with "
-        "rayleigh-range)",
-        &OctTestSettings::focus_depth, {-1e6, 1e6}, opencl::playing, tables},
-    {"rayleigh-range", "Rayleigh range",
-        "Rayleigh range zR in micrometres: the intensity is multiplied by 1 / (1 + ((z "
-        "- focus) / (2 zR))^2) (0 = no effect; pattern=tissue)",
-        &OctTestSettings::rayleigh_range, {0, 1e9}, opencl::playing, tables},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres (0 = A-lines cover 3 mm; "
         "pattern=tissue, flat)",
-        &OctTestSettings::line_step, {0, 10000}, opencl::ready},
+        &OctTestSettings::line_step, {0, 10000}, opencl::ready, tables},
     {"b-scan-step", "B-scan step",
         "Distance between B-scans in micrometres (0 = B-scans cover 3 mm; "
         "pattern=tissue, flat)",
-        &OctTestSettings::b_scan_step, {0, 10000}, opencl::ready},
-    {"refractive-index", "Refractive index",
-        "Refractive index of the tissue (pattern=tissue, flat)",
-        &OctTestSettings::refractive_index, {0.1, 10}, opencl::playing, tables},
-    {"truth-folder", "Truth folder",
-        "Folder for the files of the ground truth (pattern=tissue, flat)",
-        &OctTestSettings::truth_folder, opencl::playing, tables},
+        &OctTestSettings::b_scan_step, {0, 10000}, opencl::ready, tables},
     {"is-live", "Is live", "Whether to act as a live source", &OctTestSettings::live,
         opencl::ready},
 };
@@ -323,26 +284,9 @@ gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
     if (!accept (work.settings, error))
       return FALSE;
   }
-  work.tables = work.truth = false;
-  work.discont = work.frames > 0;
+  work.tables = false;
+  work.discont = true;
   return TRUE;
-}
-
-static oct::TissueScan
-scan_of (const OctTestSettings &settings, const GstVideoInfo *info)
-{
-  return oct::tissue_scan_of (
-      settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
-}
-
-/* Whether settings need other caps */
-static bool
-steps_differ (
-    const OctTestSettings &a, const OctTestSettings &b, const GstVideoInfo *info)
-{
-  return a.is_volume () != b.is_volume ()
-         || (a.is_volume ()
-             && scan_of (a, info).b_scan_step != scan_of (b, info).b_scan_step);
 }
 
 static void
@@ -353,16 +297,11 @@ update_settings (GstOctTestSrc *self, const GstVideoInfo *info)
     if (!oct_test_settings_validate_for (
             wanted, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), error))
       return false;
-    /* Level and noise are arguments of the kernels and need no new tables, and for most
-     * patterns the seed is, too. */
-    work.tables &= wanted.tables_revision == work.settings.tables_revision
-                   && (wanted.pattern != OCT_TEST_PATTERN_TISSUE
-                       || wanted.seed == work.settings.seed);
-    const bool same = tissue_definition (wanted) == tissue_definition (work.settings);
-    work.truth &= same;
-    work.discont |=
-        wanted.is_volume () && (!same || wanted.repeats != work.settings.repeats);
-    if (steps_differ (wanted, work.settings, info))
+    /* Level and noise are arguments of the kernels and need no new tables. */
+    work.tables &= wanted.tables_revision == work.settings.tables_revision;
+    work.discont |= !work.tables || wanted.repeats != work.settings.repeats;
+    /* The steps in the caps may be others. */
+    if (!work.tables && (wanted.is_volume () || work.settings.is_volume ()))
       gst_pad_mark_reconfigure (GST_BASE_SRC_PAD (self));
     work.settings = wanted;
     return true;
@@ -377,36 +316,6 @@ frame_seconds (const GstVideoInfo *info)
   return GST_VIDEO_INFO_FPS_N (info) > 0
              ? double (GST_VIDEO_INFO_FPS_D (info)) / GST_VIDEO_INFO_FPS_N (info)
              : 0;
-}
-
-static bool
-write_motion (GstOctTestSrc *self, guint64 frames, GError **error)
-{
-  TestSrcWork &work = *self->work;
-  const GstVideoInfo *info = gst_opencl_src_get_video_info (GST_OPENCL_SRC (self));
-  work.motion_frames = frames;
-  return oct::write_motion_truth (
-      work.settings, scan_of (work.settings, info), frames, frame_seconds (info), error);
-}
-
-/* Writes the files of `truth-folder` for new tables. */
-static bool
-write_truth (GstOctTestSrc *self, GError **error)
-{
-  TestSrcWork &work = *self->work;
-  const OctTestSettings &settings = work.settings;
-  const GstVideoInfo *info = gst_opencl_src_get_video_info (GST_OPENCL_SRC (self));
-  gint buffers = -1;
-
-  if (work.truth || settings.truth_folder.empty ())
-    return true;
-  work.truth = true;
-  g_object_get (self, "num-buffers", &buffers, nullptr);
-  const guint64 frames = buffers >= 0 ? guint64 (buffers)
-                                      : std::max (work.frames,
-                                          guint64 (settings.b_scans) * settings.repeats);
-  return oct::write_tissue_truth (settings, scan_of (settings, info), error)
-         && write_motion (self, frames, error);
 }
 
 static gboolean
@@ -428,12 +337,10 @@ gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime tim
       settings.line_rate > 0 ? 1 / settings.line_rate : frame_seconds (info) / lines;
   if (!work.tables
       && (!use_pattern (self, settings.pattern, error)
-          || !work.pattern->configure (settings, samples, lines, error)
-          || !write_truth (self, error)))
+          || !work.pattern->configure (settings, samples, lines, error)))
     return FALSE;
   work.tables = true;
   work.frame = number;
-  work.frames = std::max (work.frames, number + 1);
   return work.pattern->enqueue (settings, {number, seconds, line_seconds}, *frame, error);
 }
 
@@ -471,25 +378,10 @@ gst_oct_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
   return flow;
 }
 
-/* Completes the motion of a stream whose length was not known. */
-static void
-complete_truth (GstOctTestSrc *self)
-{
-  const TestSrcWork &work = *self->work;
-  GError *error = nullptr;
-
-  if (work.settings.truth_folder.empty () || work.frames <= work.motion_frames)
-    return;
-  if (!write_motion (self, work.frames, &error))
-    GST_ELEMENT_WARNING (self, RESOURCE, WRITE, ("%s", error->message), (nullptr));
-  g_clear_error (&error);
-}
-
 static void
 gst_oct_test_src_close (GstOpenCLSrc *src)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
-  complete_truth (self);
   delete self->work;
   self->work = nullptr;
   self->settings->stop ();

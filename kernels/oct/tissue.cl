@@ -21,88 +21,54 @@
 #define CHORDS 4
 #define BLOCK 64 /* cells whose fringes are summed up at once */
 
-/* Part of a column inside a vessel, depths in depth bins. s0, s1: its ends. s2: noise
- * cycles per second. s3: turns of the phase per second. s4, s5: optical depth of the
- * layers at its ends. */
-typedef float8 Chord;
+/* Part of a column inside a vessel, depths in depth bins. x, y: its ends. z: noise cycles
+ * per second. w: turns of the phase per second. Unused ones have no length. */
+typedef float4 Chord;
 
 typedef struct {
   float layers[LAYERS]; /* attenuation per depth bin */
-  float blood;          /* the same */
+  float blood;          /* the same, in addition */
   float gain;           /* intensity of the light that is scattered back in total */
-  float scattered;      /* part of the light scattered forward, per depth bin of blood */
   float shares[LAYERS]; /* of moving cells in the intensity */
   float rates[LAYERS];  /* noise cycles of these per second */
 } Tissue;
 
-/* Optical depth of the layers between the surface and a depth */
+/* Optical depth between the surface and a depth */
 float
-depth_of_layers (__global const float *boundaries, const Tissue *tissue, float bin)
+optical_depth (__global const float *boundaries, __global const Chord *chords,
+    const Tissue *tissue, float bin)
 {
   float sum = 0.0f;
   for (int i = 0; i < LAYERS; i++) {
     const float ends = i + 1 < LAYERS ? min (bin, boundaries[i + 1]) : bin;
     sum += tissue->layers[i] * max (0.0f, ends - boundaries[i]);
   }
+  for (int i = 0; i < CHORDS; i++)
+    sum += tissue->blood * max (0.0f, min (bin, chords[i].y) - chords[i].x);
   return sum;
 }
 
-/* The same with vessels, whose blood replaces the layers */
-float
-optical_depth (__global const float *boundaries, __global const Chord *chords,
-    const Tissue *tissue, float bin)
-{
-  const float layers = depth_of_layers (boundaries, tissue, bin);
-  float sum = layers;
-  for (int i = 0; i < CHORDS && chords[i].s0 < bin; i++) {
-    const float ends = min (bin, chords[i].s1);
-    const float replaced = (bin < chords[i].s1 ? layers : chords[i].s5) - chords[i].s4;
-    sum += tissue->blood * (ends - chords[i].s0) - replaced;
-  }
-  return sum;
-}
-
-/* Flow in a cell. x: part of its intensity. y: noise cycles per second. z: turns
- * per second.
- *
- * Light that passed through blood was partly scattered forward by it, so tissue below a
- * vessel seems to move: a part 1 - exp (-path / length) of its intensity, at half the
- * rate of the fastest vessel above. */
+/* Flow of blood, or else movement of cells, at a depth. x: part of the intensity. y: noise
+ * cycles per second. z: turns per second. */
 float4
-flow_in_cell (__global const Chord *chords, const Tissue *tissue, float bin)
+flow_at (__global const float *boundaries, __global const Chord *chords,
+    const Tissue *tissue, float bin)
 {
   float4 flow = 0.0f;
-  float path = 0.0f;
-  float fastest = 0.0f;
-  for (int i = 0; i < CHORDS && chords[i].s0 < bin + 0.5f; i++) {
+  for (int i = 0; i < CHORDS; i++) {
     const Chord chord = chords[i];
-    const float inside = min (bin + 0.5f, chord.s1) - max (bin - 0.5f, chord.s0);
-    path += max (0.0f, min (bin - 0.5f, chord.s1) - chord.s0);
-    fastest = max (fastest, chord.s2);
+    const float inside = min (bin + 0.5f, chord.y) - max (bin - 0.5f, chord.x);
     if (inside <= flow.x)
       continue;
-    const float away = (2.0f * bin - chord.s0 - chord.s1) / (chord.s1 - chord.s0);
+    const float away = (2.0f * bin - chord.x - chord.y) / (chord.y - chord.x);
     const float profile = max (0.0f, 1.0f - away * away);
-    flow = (float4)(inside, profile * chord.s2, profile * chord.s3, 0.0f);
+    flow = (float4)(inside, profile * chord.z, profile * chord.w, 0.0f);
   }
-  const float tail = 1.0f - exp (-tissue->scattered * path);
-  if (flow.x == 0.0f)
-    flow.y = 0.5f * fastest;
-  flow.x += (1.0f - flow.x) * tail;
-  return flow;
-}
-
-/* The same with moving cells, where no blood makes the cell flow */
-float4
-movement_in_cell (__global const float *boundaries, __global const Chord *chords,
-    const Tissue *tissue, float bin)
-{
-  float4 moving = flow_in_cell (chords, tissue, bin);
-  for (int i = 0; i < LAYERS && moving.x == 0.0f; i++) {
+  for (int i = 0; i < LAYERS && flow.x == 0.0f; i++) {
     if (bin >= boundaries[i] && (i + 1 == LAYERS || bin < boundaries[i + 1]))
       return (float4)(tissue->shares[i], tissue->rates[i], 0.0f, 0.0f);
   }
-  return moving;
+  return flow;
 }
 
 /* Adds up the bytes of random words: nearly a normal distribution, of variance 1/2 */
@@ -115,18 +81,12 @@ noise_of_words (uint real, uint imaginary)
   return (convert_float2 (sums) - 510.0f) * 0.0047842f;
 }
 
-/* Displacement along the beam in depth bins, fixed and floating point, and the phase of
- * the light at it */
-typedef struct {
-  uint2 depth; /* whole bins, and 2^-32 */
-  uint phase;
-  float bins;
-} Displacement;
+/* Displacement along the beam. x, y: whole depth bins, and 2^-32. z: phase of the light. */
+typedef uint4 Displacement;
 
 /* Where a B-scan lies among the nodes. Lengths are in distances of nodes. */
 typedef struct {
   float4 weights;     /* of the three rows */
-  float4 loss;        /* see loss_at_depth() */
   Displacement moved; /* of all A-lines */
   float shift;        /* of the B-scan along its A-lines */
   int first, row;     /* first node of the three rows */
@@ -137,7 +97,6 @@ typedef struct {
   uint lines;
   uint displacements; /* index of the first A-line in the table of displacements */
   uint seed;
-  uint cells_move; /* anywhere, not only in vessels and below them */
 } Place;
 
 /* Computes the cells of the three rows of nodes of a B-scan. A work-item computes two
@@ -168,7 +127,7 @@ tissue_nodes (__global const float *boundaries, __global const Chord *chords,
     const float intensity =
         bin < place.cells ? tissue.gain * exp (-2.0f * above) * -expm1 (-lost) : 0.0f;
     above = below;
-    float4 moving = movement_in_cell (boundaries, chords, &tissue, bin);
+    float4 moving = flow_at (boundaries, chords, &tissue, bin);
     fields[i] = sqrt (intensity * max (0.0f, 1.0f - moving.x))
                 * noise_of_words (bits[2 * i], bits[2 * i + 1]);
     moving.x = sqrt (intensity * moving.x);
@@ -185,18 +144,6 @@ weights_at (float away)
   const float4 nodes = (float4)(-1.0f, 0.0f, 1.0f, 1.5f + away);
   const float4 cosine = cospi ((away - nodes) * (1.0f / 3.0f));
   return cosine * cosine * 0.942809042f;
-}
-
-/* Returns the loss of amplitude at a depth. x, y: roll-off sinc (x z) exp (-y z^2), where
- * z is 1 at the end of the depth range. z: focus, w: half of the inverse Rayleigh range,
- * both in depth ranges. */
-float
-loss_at_depth (float4 loss, float depth)
-{
-  const float turns = loss.x * depth;
-  const float pixel = fabs (turns) < 1e-4f ? 1.0f : sinpi (turns) / (M_PI_F * turns);
-  const float away = (depth - loss.z) * loss.w;
-  return pixel * exp (-loss.y * depth * depth) * rsqrt (1.0f + away * away);
 }
 
 /* The nine nodes around an A-line */
@@ -218,52 +165,6 @@ nodes_of_line (Place place, float lateral)
   for (uint i = 0; i < 9; i++)
     nodes.weights[i] = rows[i / 3] * columns[i % 3];
   return nodes;
-}
-
-/* Returns the index of one of the nine nodes among those of the three rows. */
-uint
-node_index (Place place, Nodes nodes, uint i)
-{
-  return i / 3 * place.nodes + nodes.left + i % 3;
-}
-
-float
-loss_of_cell (Place place, Displacement displacement, uint cell)
-{
-  const float bin = cell + displacement.bins + place.moved.bins;
-  return loss_at_depth (place.loss, bin / place.cells);
-}
-
-/* Computes the static cells of A-lines. `laterals` are the positions of the A-lines. */
-__kernel void
-tissue_cells (__global const float2 *still, __global const float *laterals,
-    __global const Displacement *displacements, Place place, __global float2 *cells)
-{
-  const uint cell = get_global_id (0);
-  const uint line = get_global_id (1);
-  if (cell >= place.pitch || line >= place.lines)
-    return;
-
-  float2 sum = 0.0f;
-  if (cell < place.cells) {
-    const Nodes nodes = nodes_of_line (place, laterals[line]);
-    for (uint i = 0; i < 9; i++)
-      sum += nodes.weights[i]
-             * still[(size_t)node_index (place, nodes, i) * place.pitch + cell];
-    sum *= loss_of_cell (place, displacements[place.displacements + line], cell);
-  }
-  cells[(size_t)line * place.pitch + cell] = sum;
-}
-
-/* Returns the first block of cells of an A-line that may flow. */
-uint
-first_flow (Place place, __global const Chord *chords, Nodes nodes)
-{
-  float first = place.cells_move ? 0.0f : place.cells;
-  for (uint i = 0; i < 9; i++)
-    first =
-        min (first, chords[(place.columns + node_index (place, nodes, i)) * CHORDS].s0);
-  return convert_uint_sat (first - 0.5f) / BLOCK;
 }
 
 /* Time in units of 2^-32 s */
@@ -302,33 +203,30 @@ flowing_field (uint cell, uint column, uint row, float4 flow, ulong time, uint s
   return (float2)(field.x * x - field.y * y, field.x * y + field.y * x);
 }
 
-/* Computes the flowing cells of A-lines, from the block that has the first one on. */
+/* Computes the cells of A-lines. `laterals` are the positions of the A-lines. */
 __kernel void
-tissue_flow (__global const float4 *flow, __global const Chord *chords,
-    __global const float *laterals, __global const Displacement *displacements,
-    Place place, Clock clock, __global float2 *cells)
+tissue_cells (__global const float2 *still, __global const float4 *flow,
+    __global const float *laterals, Place place, Clock clock, __global float2 *cells)
 {
   const uint cell = get_global_id (0);
   const uint line = get_global_id (1);
   if (cell >= place.pitch || line >= place.lines)
     return;
-  const Nodes nodes = nodes_of_line (place, laterals[line]);
-  if (cell / BLOCK < first_flow (place, chords, nodes))
-    return;
 
+  const Nodes nodes = nodes_of_line (place, laterals[line]);
   const uint number = clock.reversed ? place.lines - 1 - line : line;
   const ulong time = clock.frame + number * clock.line;
   float2 sum = 0.0f;
-  if (cell < place.cells) {
-    for (uint i = 0; i < 9; i++) {
-      const float4 moving =
-          flow[(size_t)node_index (place, nodes, i) * place.pitch + cell];
-      if (moving.x > 0.0f)
-        sum += nodes.weights[i] * moving.x
+  for (uint i = 0; i < 9 && cell < place.cells; i++) {
+    const uint node = i / 3 * place.nodes + nodes.left + i % 3;
+    const size_t from = (size_t)node * place.pitch + cell;
+    const float4 moving = flow[from];
+    float2 field = still[from];
+    if (moving.x > 0.0f)
+      field += moving.x
                * flowing_field (cell, as_uint (place.first) + nodes.left + i % 3,
                    as_uint (place.row) + i / 3, moving, time, place.seed);
-    }
-    sum *= loss_of_cell (place, displacements[place.displacements + line], cell);
+    sum += nodes.weights[i] * field;
   }
   cells[(size_t)line * place.pitch + cell] = sum;
 }
@@ -355,15 +253,15 @@ sum_of_block (__global const float2 *cells, Field w, Field square)
   return even;
 }
 
-/* Returns the field of all cells of an A-line, from `block` on, at the samples of a group:
- * the sum of a_b exp (2 pi i b m / N). Each block begins with an exact phase. */
+/* Returns the field of all cells of an A-line at the samples of a group: the sum of
+ * a_b exp (2 pi i b m / N). Each block begins with an exact phase. */
 Field
-field_of_cells (__global const float2 *cells, uint block, uint blocks, uint8 at)
+field_of_cells (__global const float2 *cells, uint blocks, uint8 at)
 {
   const Field w = phase_factor (at);
   const Field square = phase_factor (2 * at);
   Field sum = {0.0f, 0.0f};
-  for (; block < blocks; block++) {
+  for (uint block = 0; block < blocks; block++) {
     const Field part = sum_of_block (cells + block * BLOCK, w, square);
     const Field turn = phase_factor (block * BLOCK * at);
     sum.x += part.x * turn.x - part.y * turn.y;
@@ -372,26 +270,12 @@ field_of_cells (__global const float2 *cells, uint block, uint blocks, uint8 at)
   return sum;
 }
 
-/* Computes the field of the static cells of A-lines. */
-__kernel void
-tissue_still_spectra (__global const Samples *table, __global const float2 *cells,
-    Place place, uint groups, __global Field *still)
-{
-  const uint group = get_global_id (0);
-  const uint line = get_global_id (1);
-  if (group >= groups || line >= place.lines)
-    return;
-  still[(size_t)line * groups + group] = field_of_cells (
-      cells + (size_t)line * place.pitch, 0, place.pitch / BLOCK, table[group].position);
-}
-
 /* Pattern of tissue: raw = level S (1 + fringes of all cells) + noise. The displacement
  * of an A-line and that of all of them turn the phase of its field. */
 __kernel void
-tissue_spectra (__global const Samples *table, __global const Field *still, uint groups,
-    __global const float2 *cells, __global const Chord *chords,
-    __global const float *laterals, __global const Displacement *displacements,
-    Place place, Output out, __global ushort *data)
+tissue_spectra (__global const Samples *table, __global const float2 *cells,
+    __global const Displacement *displacements, Place place, Output out,
+    __global ushort *data)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
@@ -399,23 +283,18 @@ tissue_spectra (__global const Samples *table, __global const Field *still, uint
     return;
 
   const uint column = spatial_line (line, out);
-  const uint first = first_flow (place, chords, nodes_of_line (place, laterals[column]));
   const Displacement displaced = displacements[place.displacements + column];
-  const uint fraction = displaced.depth.y + place.moved.depth.y;
-  const uint carry = fraction < displaced.depth.y ? 1 : 0;
-  const uint2 depth = (uint2)(displaced.depth.x + place.moved.depth.x + carry, fraction);
+  const uint fraction = displaced.y + place.moved.y;
+  const uint carry = fraction < displaced.y ? 1 : 0;
+  const uint2 depth = (uint2)(displaced.x + place.moved.x + carry, fraction);
   cells += (size_t)column * place.pitch;
-  still += (size_t)column * groups;
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
     const Samples at = table[first_group + i];
-    const Field field = still[first_group + i];
-    const Field flowing = field_of_cells (cells, first, place.pitch / BLOCK, at.position);
-    const Field turn = phase_factor (turns_of_depth (depth, at.position) + displaced.phase
-                                     + place.moved.phase + at.dispersion);
-    values[i] =
-        out.level * at.envelope
-        * (1.0f + (field.x + flowing.x) * turn.x - (field.y + flowing.y) * turn.y);
+    const Field field = field_of_cells (cells, place.pitch / BLOCK, at.position);
+    const Field turn = phase_factor (turns_of_depth (depth, at.position) + displaced.z
+                                     + place.moved.z + at.dispersion);
+    values[i] = out.level * at.envelope * (1.0f + field.x * turn.x - field.y * turn.y);
   }
   finish (values, first_group, line, out, data);
 }
@@ -424,7 +303,7 @@ tissue_spectra (__global const Samples *table, __global const Field *still, uint
  * which the first is `first`, include the depth of the surface. */
 __kernel void
 flat_surface (__global const Samples *table, __global const Displacement *displacements,
-    uint first, float4 loss, float amplitude, Output out, __global ushort *data)
+    uint first, float amplitude, Output out, __global ushort *data)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
@@ -432,14 +311,12 @@ flat_surface (__global const Samples *table, __global const Displacement *displa
     return;
 
   const Displacement displaced = displacements[first + spatial_line (line, out)];
-  const float seen =
-      amplitude * loss_at_depth (loss, 2.0f * displaced.bins / out.samples);
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
     const Samples at = table[first_group + i];
     const uint8 turns =
-        turns_of_depth (displaced.depth, at.position) + displaced.phase + at.dispersion;
-    values[i] = at.envelope * (out.level + seen * cosine_of_turns (turns));
+        turns_of_depth (displaced.xy, at.position) + displaced.z + at.dispersion;
+    values[i] = at.envelope * (out.level + amplitude * cosine_of_turns (turns));
   }
   finish (values, first_group, line, out, data);
 }

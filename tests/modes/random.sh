@@ -15,7 +15,7 @@ build_with_asan
 export ASAN_OPTIONS+=:handle_abort=1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit # the folder of octtestsrc's ground truth may have any name
+cd "$folder" || exit # random settings may name files
 /usr/bin/python3 "$root/tests/soak/randominputs.py" "$folder" || refuse "no input files"
 
 passed=0 failed=0 end=$((seed + count))

@@ -5,7 +5,9 @@
 #include "testsettings.hpp"
 
 #include "../shared/errors.hpp"
-#include "tissuemodel.hpp"
+
+#include <algorithm>
+#include <cmath>
 
 bool
 oct_test_settings_validate (const OctTestSettings &settings, GError **error)
@@ -21,9 +23,6 @@ oct_test_settings_validate (const OctTestSettings &settings, GError **error)
         settings.amplitudes.size (), settings.depths.size ());
   if (settings.pattern == OCT_TEST_PATTERN_FLAT && settings.depths.empty ())
     return REFUSE_SETTINGS (error, "depths: no value, expected one (pattern=flat)");
-  if (!settings.truth_folder.empty () && !settings.is_volume ())
-    return REFUSE_SETTINGS (
-        error, "truth-folder: expected pattern=tissue or pattern=flat");
   return true;
 }
 
@@ -37,10 +36,11 @@ static bool
 validate_volume (
     const OctTestSettings &settings, guint samples, guint lines, GError **error)
 {
-  const double most = 1 << 22; /* A-lines of the phantom, about 700 MB of tables */
-  const double columns =
-      oct::tissue_columns (settings, oct::tissue_scan_of (settings, samples, lines));
-  if (columns <= most && double (settings.b_scans) * lines <= most)
+  const double most = 1 << 22; /* A-lines of the phantom, about 500 MB of tables */
+  const oct::TissueNodes nodes =
+      oct::tissue_nodes_of (settings, oct::tissue_scan_of (settings, samples, lines));
+  if (double (nodes.columns) * nodes.rows <= most
+      && double (settings.b_scans) * lines <= most)
     return true;
   return REFUSE_SETTINGS (error,
       "b-scans %u, %u A-lines, line-step %g, b-scan-step %g: the volume is too large",
@@ -77,3 +77,38 @@ oct_test_settings_within (OctTestSettings settings, guint samples)
   }
   return settings;
 }
+
+namespace oct {
+TissueScan
+tissue_scan_of (const OctTestSettings &settings, guint samples, guint lines)
+{
+  const double refractive_index = 1.38;
+  const double range =
+      std::abs (1 / settings.wavelength_min - 1 / settings.wavelength_max);
+  TissueScan scan;
+  scan.lines = lines;
+  scan.b_scans = settings.b_scans;
+  scan.depths = samples / 2;
+  scan.depth_step =
+      (samples - 1) / (2 * samples * range) / 1000 / refractive_index; /* from nm */
+  scan.line_step = settings.line_step > 0 ? settings.line_step : tissue_width / lines;
+  scan.b_scan_step = settings.b_scan_step;
+  if (settings.b_scan_step == 0)
+    scan.b_scan_step =
+        settings.b_scans > 1 ? tissue_width / settings.b_scans : scan.line_step;
+  return scan;
+}
+
+/* Motion is at most 2.5 times its rms. An A-line needs the nodes beside its nearest one. */
+TissueNodes
+tissue_nodes_of (const OctTestSettings &settings, const TissueScan &scan)
+{
+  const double around = 2.5 * settings.motion / node_distance + 2;
+  TissueNodes nodes;
+  nodes.first = int (std::lround (scan.x_of (0) - around));
+  nodes.first_row = int (std::lround (scan.y_of (0) - around));
+  nodes.columns = guint (1 - 2 * nodes.first);
+  nodes.rows = guint (1 - 2 * nodes.first_row);
+  return nodes;
+}
+} // namespace oct

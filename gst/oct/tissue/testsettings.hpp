@@ -6,8 +6,6 @@
 
 #include <glib.h>
 
-#include <string>
-#include <tuple>
 #include <vector>
 
 constexpr guint OCT_TEST_MOST_B_SCANS = 65536;
@@ -41,14 +39,9 @@ struct OctTestSettings {
   double flow_velocity = 20;     /* maximum in the widest vessel, in mm/s */
   double cell_rate = 0;          /* of the most active cells, in Hz */
   double motion = 0;             /* of the eye along each axis, µm rms */
-  std::vector<double> curvature; /* polynomial, see curvature_at() */
-  double roll_off = 0;           /* over the depth range, in dB */
-  double focus_depth = 0;        /* µm */
-  double rayleigh_range = 0;     /* µm; 0: light is collected equally from all depths */
+  std::vector<double> curvature; /* polynomial, in depth bins */
   double line_step = 0;          /* µm; 0: the A-lines cover the tissue's width */
   double b_scan_step = 0;        /* µm; 0: the B-scans do */
-  double refractive_index = 1.38;
-  std::string truth_folder;
 
   bool live = false;
   guint tables_revision = 0; /* counts changes that need new tables */
@@ -59,15 +52,6 @@ struct OctTestSettings {
     return pattern == OCT_TEST_PATTERN_TISSUE || pattern == OCT_TEST_PATTERN_FLAT;
   }
 };
-
-/* Settings that define the tissue, its tables and its files, besides the size of frames */
-inline auto
-tissue_definition (const OctTestSettings &of)
-{
-  return std::make_tuple (of.pattern, of.wavelength_min, of.wavelength_max, of.seed,
-      of.b_scans, of.flow_velocity, of.cell_rate, of.motion, of.curvature, of.line_step,
-      of.b_scan_step, of.refractive_index, of.depths, of.truth_folder);
-}
 
 /* A frame's number, which selects the noise, and its time, which moves the tissue */
 struct OctTestMoment {
@@ -85,3 +69,37 @@ bool oct_test_settings_validate_for (
 
 /* Leaves out mirrors that are too deep for this number of samples per A-line. */
 OctTestSettings oct_test_settings_within (OctTestSettings settings, guint samples);
+
+namespace oct {
+constexpr double tissue_width = 3000; /* of the part that has vessels, µm */
+
+/* Distance of nodes of speckle, µm. The resolution is 1.5 of it, 20 µm. */
+constexpr double node_distance = 40.0 / 3;
+
+/* How a volume is scanned. Lengths are in µm of tissue. */
+struct TissueScan {
+  guint lines = 0, b_scans = 1, depths = 0;
+  double line_step = 0, b_scan_step = 0, depth_step = 0;
+
+  /* Positions from the centre of the volume, in distances of nodes. `line` may be
+   * fractional. */
+  double x_of (double line) const
+  {
+    return (line - (lines - 1) / 2.0) * line_step / node_distance;
+  }
+  double y_of (double b_scan) const
+  {
+    return (b_scan - (b_scans - 1) / 2.0) * b_scan_step / node_distance;
+  }
+};
+
+/* Scan of these settings, with automatic steps resolved */
+TissueScan tissue_scan_of (const OctTestSettings &settings, guint samples, guint lines);
+
+/* Nodes that the A-lines of a scan need, wherever motion takes them */
+struct TissueNodes {
+  int first = 0, first_row = 0;
+  guint columns = 0, rows = 0;
+};
+TissueNodes tissue_nodes_of (const OctTestSettings &settings, const TissueScan &scan);
+} // namespace oct

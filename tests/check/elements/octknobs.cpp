@@ -262,13 +262,6 @@ make_knobs ()
           "flow-velocity=1"},
       {"octtestsrc", "cell-rate", "pattern=tissue cell-rate=0", "cell-rate=5"},
       {"octtestsrc", "motion", "pattern=tissue motion=0", "motion=10"},
-      {"octtestsrc", "roll-off", "pattern=tissue roll-off=0", "roll-off=6"},
-      {"octtestsrc", "focus-depth", "pattern=tissue rayleigh-range=20 focus-depth=0",
-          "focus-depth=50"},
-      {"octtestsrc", "rayleigh-range", "pattern=tissue rayleigh-range=0",
-          "rayleigh-range=20"},
-      {"octtestsrc", "refractive-index", "pattern=tissue refractive-index=1.38",
-          "refractive-index=1.5"},
       {"octvolume", "b-scans", "b-scans=4", "b-scans=8", 0, "counted volume"},
       {"octvolume", "emit", "emit=row", "emit=volume", 3},
       {"octvolume", "live", "live=false", "live=true", 3, "volume"},
@@ -371,7 +364,7 @@ make_knobs ()
 const std::set<std::string> actions = {"octwindowinterp calibrate",
     "octwindowinterp calibrate-same-side", "octwindowinterp calibration-folder",
     "octwindowinterp settings", "octflatten settings", "octscan settings",
-    "octwindowinterp full-scale", "octwindowinterp sharpen", "octtestsrc truth-folder"};
+    "octwindowinterp full-scale", "octwindowinterp sharpen"};
 
 /* These affect only tissue that is brighter than that of these chains; angioflow.cpp
  * changes them within a group. */

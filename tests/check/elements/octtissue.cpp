@@ -9,12 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
 #include "tests/check/opencl-counting.hpp"
 #include "sourceframes.hpp"
 
-#include <gst/common/npyfile.hpp>
 #include <gst/oct/octscanmeta.h>
 
 namespace {
@@ -28,7 +26,7 @@ using check::SourcePipeline;
 using check::system_caps;
 
 const char tissue[] = "pattern=tissue b-scans=3 repeats=2 motion=15 noise=20 "
-                      "curvature=\"<5, -3, 8>\" roll-off=10 rayleigh-range=300 ";
+                      "curvature=\"<5, -3, 8>\" ";
 
 GstOctScan
 scan_of (GstSample *sample)
@@ -249,10 +247,7 @@ TEST (test_octtissue_settings_change_while_playing)
   };
   const Change changes[] = {
       {"curvature", "<3, 4>", true},
-      {"roll-off", "12", false},
-      {"rayleigh-range", "200", false},
-      {"dispersion-a2", "0.002", false},
-      {"refractive-index", "1.2", true},
+      {"dispersion-a2", "0.002", true},
       {"b-scans", "5", true},
       {"repeats", "3", true},
       {"motion", "10", true},
@@ -337,14 +332,11 @@ TEST (test_octtissue_new_caps_while_playing)
 TEST (test_octtissue_bad_settings_are_one_error_that_names_the_value)
 {
   const BadSettings cases[] = {
-      {"pattern=layers truth-folder=/tmp", "truth-folder", "pattern=tissue"},
       {"pattern=flat depths=\"<40>\" amplitudes=\"<1>\"", "depths: 40", "0 to 32"},
       {"pattern=flat depths=\"<>\" amplitudes=\"<>\"", "depths: no value",
           "expected one"},
       {"pattern=tissue line-step=10000 b-scans=1000 b-scan-step=10000", "b-scans 1000",
           "too large"},
-      {"pattern=tissue truth-folder=/dev/null/truth", "/dev/null/truth", "cannot make"},
-      {"pattern=tissue truth-folder=/proc", "/proc/curvature.npy", "cannot write"},
   };
   for (const BadSettings &bad : cases) {
     SourcePipeline pipeline (bad.properties, sized (device_caps, 64, 200));
@@ -366,63 +358,6 @@ TEST (test_octtissue_refused_setting_warns)
     fail_unless (pipeline.pull (frame));
   fail_unless (frame.samples == before.samples);
   check::expect_warnings (pipeline.bus, "too many B-scans", {"b-scans 65536"});
-}
-
-/* Shape of a file of the truth; values are compared by pipelines/octtissue.py. */
-static std::vector<gsize>
-shape_of (const std::string &path)
-{
-  opencl::NpyHeader header;
-  GError *error = nullptr;
-  fail_unless (opencl::npy_load_header (path.c_str (), header, &error), "%s",
-      error ? error->message : "");
-  return header.shape;
-}
-
-TEST (test_octtissue_truth_follows_the_settings)
-{
-  const check::Folder folder;
-  const std::string path = folder.file ("new");
-  using Shape = std::vector<gsize>;
-  {
-    SourcePipeline pipeline ("pattern=tissue b-scans=2 repeats=2 truth-folder=" + path,
-        sized (device_caps, 128, 5));
-    SourceFrame frame;
-    pipeline.start ();
-    fail_unless (pipeline.pull (frame));
-    fail_unless (shape_of (path + "/boundaries.npy") == (Shape{2, 15, 5}));
-    for (const char *name : {"velocity", "velocity-axial", "attenuation"})
-      fail_unless (shape_of (path + "/" + name + ".npy") == (Shape{2, 5, 64}));
-    fail_unless (shape_of (path + "/curvature.npy") == (Shape{2, 5}));
-    fail_unless (shape_of (path + "/motion.npy") == (Shape{4, 3}));
-    g_object_set (pipeline.source, "b-scans", 3, nullptr);
-    for (guint n = 0; n < 20; n++)
-      fail_unless (pipeline.pull (frame));
-    fail_unless (shape_of (path + "/boundaries.npy") == (Shape{3, 15, 5}));
-    gst_element_set_state (pipeline.pipeline, GST_STATE_NULL);
-    const Shape frames = shape_of (path + "/motion.npy");
-    fail_unless (frames[0] > frame.offset && frames[1] == 3);
-  }
-  frames_of ("pattern=tissue truth-folder=" + path, sized (device_caps, 64, 5), 7);
-  fail_unless (shape_of (path + "/motion.npy") == (Shape{7, 3}));
-}
-
-/* Returns the OpenCL calls of a stream of 12 frames. */
-static guint
-calls_of (counting::Call call, guint repeats)
-{
-  const unsigned before = counting::count (call);
-  frames_of ("pattern=tissue b-scans=2 repeats=" + std::to_string (repeats),
-      sized (device_caps, 64, 8), 12);
-  return counting::count (call) - before;
-}
-
-/* Each frame takes the launches of flow and spectrum, and each new B-scan three more. */
-TEST (test_octtissue_repeats_reuse_static_tissue)
-{
-  fail_unless_equals_int (calls_of (counting::ENQUEUE_KERNEL, 1), 12 * 5);
-  fail_unless_equals_int (calls_of (counting::ENQUEUE_KERNEL, 2), 12 * 2 + 6 * 3);
-  fail_unless_equals_int (calls_of (counting::ENQUEUE_KERNEL, 12), 12 * 2 + 3);
 }
 
 /* Frames create nothing on the device. */

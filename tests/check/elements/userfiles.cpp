@@ -87,14 +87,3 @@ TEST (test_the_description_of_a_model_is_no_fifo)
   fail_unless (mkfifo (folder.file ("net.onnx.modelinfo").c_str (), 0600) == 0);
   expect_code (text (rows[0].line, model.c_str ()), GST_RESOURCE_ERROR_OPEN_READ);
 }
-
-TEST (test_the_ground_truth_is_no_fifo)
-{
-  Folder folder;
-  const std::string line = "octtestsrc num-buffers=1 pattern=tissue truth-folder=%s ! "
-                           "video/x-raw(ANY),width=64,height=16 ! fakesink";
-  fail_unless (mkfifo (folder.file ("curvature.npy").c_str (), 0600) == 0);
-  expect_code (text (line.c_str (), folder.path.c_str ()), GST_RESOURCE_ERROR_OPEN_WRITE);
-  expect_code (text (line.c_str (), folder.file ("curvature.npy").c_str ()),
-      GST_RESOURCE_ERROR_OPEN_WRITE);
-}
