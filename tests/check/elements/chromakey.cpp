@@ -299,21 +299,6 @@ TEST (test_chromakey_follows_a_controller)
   gst_object_unref (source);
 }
 
-TEST (test_chromakey_refuses_formats_without_alpha_and_empty_frames)
-{
-  Owned<GstElement> chromakey = gst_element_factory_make ("chromakey", nullptr);
-  Owned<GstPad> pad = gst_element_get_static_pad (chromakey, "sink");
-  const char *refused[] = {
-      "video/x-raw(memory:OpenCLMemory), format=RGBx, width=8, height=8",
-      "video/x-raw(memory:OpenCLMemory), format=RGBA, width=0, height=8",
-      "video/x-raw, format=RGBA, width=8, height=8",
-  };
-  for (const char *text : refused) {
-    Owned<GstCaps> caps = gst_caps_from_string (text);
-    fail_unless (!gst_pad_query_accept_caps (pad, caps), "%s", text);
-  }
-}
-
 /* Reference of the soft methods in doubles. The chroma distance is 0 at the key colour
  * and 1 at grey. */
 static double
@@ -1956,23 +1941,6 @@ TEST_ROWS (test_chromakey_garbage_polygon_keys_what_is_outside_of_it, polygons)
   }
 }
 
-TEST (test_chromakey_garbage_polygon_changes_while_playing)
-{
-  ElementUnderTest element ("chromakey ! noisereduce");
-  const Picture picture (40, 20, {200, 100, 50, 255});
-  auto alphas = [&] (const char *polygon) {
-    element.set_text ("chromakey", "garbage-polygon", polygon);
-    const Picture result = element.run (picture);
-    return std::array<int, 3>{
-        result.at (5, 10).alpha, result.at (19, 10).alpha, result.at (35, 10).alpha};
-  };
-  using Alphas = std::array<int, 3>;
-  fail_unless (alphas ("<>") == Alphas ({255, 255, 255}));
-  fail_unless (alphas ("<0, 0, 0.5, 0, 0.5, 1, 0, 1>") == Alphas ({255, 255, 0}));
-  fail_unless (alphas ("<1, 0, 1, 1, 0.25, 1, 0.25, 0>") == Alphas ({0, 255, 255}));
-  fail_unless (alphas ("<>") == Alphas ({255, 255, 255}));
-}
-
 TEST (test_chromakey_garbage_polygon_adds_to_the_garbage_pad)
 {
   ElementUnderTest element ("chromakey garbage-polygon=<0,0,0.75,0,0.75,1,0,1>");
@@ -1985,32 +1953,6 @@ TEST (test_chromakey_garbage_polygon_adds_to_the_garbage_pad)
                    && result.at (47, 4).alpha == 255 && result.at (48, 4).alpha == 0,
       "alpha %d, %d, %d, %d", result.at (2, 4).alpha, result.at (32, 4).alpha,
       result.at (47, 4).alpha, result.at (48, 4).alpha);
-}
-
-/* Values that are no polygon, and the end of the reason */
-struct NoPolygon {
-  const char *value, *reason;
-};
-static const NoPolygon no_polygons[] = {{"<0.1, 0.2, 0.3, 0.4>", "4 numbers"},
-    {"<0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7>", "7 numbers"},
-    {"<0.1, 0.2, 0.3, 0.4, 0.5, 1.5>", "1.5, expected 0 to 1"},
-    {"<0.1, 0.2, 0.3, 0.4, -0.1, 0.5>", "-0.1, expected 0 to 1"},
-    {"<0.1, 0.2, (double)nan, 0.4, 0.5, 0.5>", "nan, expected 0 to 1"}};
-
-TEST_ROWS (test_chromakey_refuses_what_is_no_garbage_polygon, no_polygons)
-{
-  ElementUnderTest element ("chromakey garbage-polygon=<0,0,0.5,0,0.5,1,0,1>");
-  const Picture picture (40, 20, {200, 100, 50, 255});
-  const Picture before = element.run (picture);
-  fail_unless (before.at (5, 5).alpha == 255 && before.at (35, 5).alpha == 0);
-  element.set_text ("chromakey", "garbage-polygon", row.value);
-  assert_same (element.run (picture), before, row.value);
-  const auto warnings = element.messages ().warnings;
-  fail_unless (warnings.size () == 1
-                   && warnings[0].find (std::string ("garbage-polygon: ") + row.reason)
-                          != std::string::npos,
-      "%zu warnings: %s", warnings.size (),
-      warnings.empty () ? "" : warnings[0].c_str ());
 }
 
 /* Each matte lasts two frames. Another thread pushes them, a little later than the

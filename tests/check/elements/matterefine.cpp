@@ -369,54 +369,6 @@ TEST (test_matterefine_smooths_where_nothing_changes)
   }
 }
 
-TEST (test_matterefine_begins_anew_after_flush_discontinuity_and_caps)
-{
-  const Rule rule = {2, 1, 1e-3, 0, 1, 0.9};
-  const Picture first = scene (64, 48, 1, 0);
-  Picture second = first;
-  for (Pixel &pixel : second.pixels)
-    pixel.alpha = uint8_t (pixel.alpha + 30);
-  const Plane<double> fresh = refined (second, rule);
-  Smoother smoother (rule);
-  smoother.next (first);
-  const Plane<double> smoothed = smoother.next (second);
-  ElementUnderTest element ("matterefine");
-  set_rule (element, rule);
-  auto second_after = [&] (auto event) {
-    element.negotiate (first, keying_frames::formats[0]);
-    element.flush (false);
-    element.run (first);
-    event ();
-    return element.run (second);
-  };
-  assert_refined (second_after ([] {}), second, smoothed, "nothing");
-  assert_refined (second_after ([&] { element.flush (false); }), second, fresh, "flush");
-  assert_refined (second_after ([&] { element.run (scene (30, 20, 3)); }), second, fresh,
-      "another size");
-  assert_refined (second_after ([&] {
-    element.set ("matterefine", "smoothing", 0.);
-    element.run (first);
-    element.set ("matterefine", "smoothing", rule.smoothing);
-  }),
-      second, fresh, "a frame without smoothing");
-  assert_refined (second_after ([&] {
-    element.set ("matterefine", "subsample", 3);
-    element.run (first);
-    element.set ("matterefine", "subsample", rule.subsample);
-  }),
-      second, fresh, "another grid");
-
-  const auto &format = keying_frames::formats[0];
-  element.flush (false);
-  element.run (first);
-  GstBuffer *buffer = element.make_buffer (second, format, {0, 0});
-  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
-  GstBuffer *output = element.pass (buffer, second, format);
-  assert_refined (
-      element.read_buffer (output, second, format), second, fresh, "discontinuity");
-  gst_buffer_unref (output);
-}
-
 /* QoS messages of a late sink must not drop frames, since later ones depend on them. */
 TEST (test_matterefine_drops_no_late_frame)
 {

@@ -296,25 +296,6 @@ TEST (test_a_full_disk_leaves_the_files_of_the_frames_before)
     assert_header (read_npy (folder.file (name)), "|u1", "(300,)");
 }
 
-TEST (test_what_cannot_be_written_is_one_error)
-{
-  Folder folder;
-  struct Row {
-    std::string location;
-    const char *expected;
-  };
-  const Row rows[] = {{"/no/such/folder/a.npy", "/no/such/folder/a.npy: No such file"},
-      {"\"\"", "location is not set"}};
-  for (const Row &row : rows) {
-    Writer writer (tensors ("uint8", "3"), row.location);
-    writer.push (3, 0);
-    const Messages messages = messages_on (writer.bus, 20 * GST_SECOND);
-    fail_unless_equals_int (int (messages.errors.size ()), 1);
-    fail_unless (
-        messages.errors[0].find (row.expected) == 0, "%s", messages.errors[0].c_str ());
-  }
-}
-
 TEST (test_frames_of_another_shape_are_one_error_of_a_growing_file)
 {
   Folder folder;

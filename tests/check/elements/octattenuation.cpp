@@ -385,64 +385,6 @@ TEST (test_octattenuation_measures_the_noise)
 
 /* --- settings, caps and flow --- */
 
-TEST (test_octattenuation_needs_a_depth_step_and_linear_values)
-{
-  const struct {
-    std::string settings, caps;
-    std::vector<std::string> reasons;
-  } cases[] = {
-      {"", frame_caps ("CF32LE"), {"depth step is unknown", "depth-step"}},
-      {"", caps_of ("F32LE", 4, 40, ",quantity=decibels"), {"scale=linear"}},
-      {"noise-depths=40", caps_of ("CF32LE", 4, 40), {"noise-depths has all depths"}},
-      {"noise-depths=4 noise-floor=3", caps_of ("CF32LE", 4, 40),
-          {"noise-depths and noise-floor"}},
-      {"roll-off-file=nowhere.txt", caps_of ("CF32LE", 4, 40), {"nowhere.txt"}},
-  };
-  for (const auto &wrong : cases) {
-    Harness harness ("octattenuation " + wrong.settings);
-    harness.set_caps (wrong.caps);
-    harness.push (complex_frame (speckle (1, 160), 0));
-    harness.messages ().expect_one_error (wrong.reasons);
-  }
-  TableFile few (Values (30, 1.0));
-  Harness harness ("octattenuation roll-off-file=" + few.path);
-  harness.set_caps (caps_of ("CF32LE", 4, 40, ",depth-start=5"));
-  harness.push (complex_frame (speckle (1, 160), 0));
-  harness.messages ().expect_one_error ({"30 values, expected 40 or at least 45"});
-}
-
-TEST (test_octattenuation_takes_settings_and_caps_between_frames)
-{
-  const Pairs frame = sample_of (tissue, 6, 300, 1, 3);
-  Harness harness ("octattenuation", caps_of ("CF32LE", 6, 700));
-  guint n = 0;
-  auto expect_next = [&] (double factor, const Reference &with, const char *what) {
-    harness.push (complex_frame (frame, n++));
-    Values expected = attenuation_of (powers_of (frame), 6, 700, with);
-    for (double &value : expected)
-      value *= factor;
-    expect_coefficients (pull_numbers (harness), expected, what);
-  };
-  GstElement *element = harness.find ("octattenuation");
-  expect_next (1, {}, "first");
-  set_together (element, "window-lines=3 noise-floor=0");
-  expect_next (1, {1, 1, 3}, "averaged");
-  set_together (element, "noise-depths=700");
-  expect_next (1, {1, 1, 3}, "refused");
-  expect_warnings (harness.bus, "refused", {"noise-depths has all depths"});
-  set_together (element, "noise-depths=0 window-lines=1 noise-floor=-1000");
-  expect_next (1, {}, "back");
-  set_together (element, "depth-step=6");
-  expect_next (0.5, {}, "property");
-  set_together (element, "depth-step=0");
-  harness.set_caps (frame_caps ("CF32LE", 6, 700) + ",depth-step=(double)1.5");
-  expect_next (2, {}, "caps");
-  harness.flush ();
-  harness.start_segment ();
-  expect_next (2, {}, "after a flush");
-  fail_unless (harness.messages ().is_clean ());
-}
-
 /* A NaN or infinite depth makes the coefficients above it 0, and no others. */
 TEST (test_octattenuation_of_nonfinite_depths)
 {

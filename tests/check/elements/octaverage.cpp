@@ -215,81 +215,7 @@ received_means (Harness &harness)
     means.push_back (pull_numbers (harness)[0]);
   return means;
 }
-
-struct Loss {
-  std::string label;
-  std::string properties;
-  std::vector<guint> frames; /* that arrive; DISCONT after a missing one */
-  Values means;
-};
 } // namespace
-
-TEST_ROWS (test_octaverage_mixes_no_frames_over_a_loss,
-    std::vector<Loss>{{"none", "frames=4", {0, 1, 2, 3, 4, 5, 6, 7}, {1.5, 5.5}},
-        {"within", "frames=4", {0, 1, 3, 4, 5, 6, 7}, {5.5}},
-        {"first of a group", "frames=4", {0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11}, {1.5, 9.5}},
-        {"over a border", "frames=4", {0, 1, 2, 6, 7, 8, 9, 10, 11}, {9.5}},
-        {"a whole group", "frames=4", {0, 1, 2, 3, 8, 9, 10, 11}, {1.5, 9.5}},
-        {"rolling", "frames=3 rolling=true", {0, 1, 2, 5, 6, 7, 8},
-            {0, 0.5, 1, 5, 5.5, 6, 7}},
-        {"rolling, after 2 of 3", "frames=3 rolling=true", {0, 1, 4, 5, 6, 7},
-            {0, 0.5, 4, 4.5, 5, 6}}})
-{
-  Harness harness ("octaverage " + row.properties, frame_caps ("F32LE"));
-  guint expected = 0;
-  for (guint frame : row.frames) {
-    harness.push (numbered (frame, frame == expected ? 0 : GST_BUFFER_FLAG_DISCONT));
-    expected = frame + 1;
-  }
-  expect_near (received_means (harness), row.means, 1e-5, row.label);
-}
-
-TEST (test_octaverage_takes_no_values_from_a_gap)
-{
-  Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
-  for (guint n = 0; n < 6; n++)
-    harness.push (numbered (n, n == 2 ? GST_BUFFER_FLAG_GAP : 0));
-  expect_near (received_means (harness), Values{0.5, 4.5}, 1e-5, "gap");
-}
-
-TEST (test_octaverage_marks_the_mean_after_a_loss)
-{
-  Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
-  for (guint n : {0, 1, 2, 3, 5, 6, 7, 8, 9})
-    harness.push (numbered (n, n == 5 ? GST_BUFFER_FLAG_DISCONT : 0));
-  std::vector<bool> breaks;
-  while (waiting (harness) > 0)
-    breaks.push_back (
-        GST_BUFFER_FLAG_IS_SET (harness.pull ().operator->(), GST_BUFFER_FLAG_DISCONT));
-  fail_unless (breaks == std::vector<bool> ({false, false, true, false}));
-}
-
-TEST (test_octaverage_restarts_after_a_flush)
-{
-  Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
-  harness.push (numbered (0));
-  harness.flush ();
-  harness.start_segment ();
-  for (guint n : {10, 11})
-    harness.push (numbered (n));
-  expect_near (received_means (harness), Values{10.5}, 1e-5, "after a flush");
-}
-
-/* A group that began with other caps is dropped; the positions of later groups do not
- * change. */
-TEST (test_octaverage_keeps_its_groups_with_new_caps)
-{
-  Harness harness ("octaverage frames=3", frame_caps ("F32LE"));
-  harness.push (numbered (0));
-  harness.set_caps (frame_caps ("F32LE", 3, 5));
-  for (guint n = 1; n < 6; n++)
-    harness.push (timed (bytes_of<float> (Values (15, double (n))), n));
-  expect_equal (waiting (harness), 1u);
-  Owned<GstBuffer> out = harness.pull ();
-  fail_unless (GST_BUFFER_FLAG_IS_SET (out.operator->(), GST_BUFFER_FLAG_DISCONT));
-  expect_near (
-      numbers_in<float> (read_buffer (out)), Values (15, 4.0), 1e-5, "other caps");
-}
 
 /* --- volumes --- */
 
@@ -406,36 +332,6 @@ TEST_ROWS (test_octaverage_widens_the_pixels_of_means,
 }
 
 /* --- property changes --- */
-
-TEST (test_octaverage_takes_knobs_between_two_frames)
-{
-  Harness harness ("octaverage frames=1", frame_caps ("CF32LE"));
-  const Pairs frame = speckle (3);
-  auto pass = [&] { return read_buffer (harness.pass (complex_frame (frame, 0))); };
-  expect_near (pairs_in (pass ()), frame, 1e-4, "as it comes");
-  set_together (harness.find ("octaverage"), "mean=linear");
-  expect_near (numbers_in<float> (pass ()), amplitudes (frame), 1e-3, "linear");
-  set_together (harness.find ("octaverage"), "mean=log");
-  expect_near (
-      numbers_in<float> (pass ()), real_of (mapped (frame, decibels)), 1e-4, "log");
-  set_together (harness.find ("octaverage"), "mean=linear lines=3");
-  expect_near (numbers_in<float> (pass ()), mean_of_lines (amplitudes (frame), 3, false),
-      1e-3, "lines");
-  expect_warnings (harness.bus, "knobs", {});
-}
-
-TEST (test_octaverage_keeps_settings_if_numbers_are_not_complex)
-{
-  Harness harness ("octaverage frames=1", frame_caps ("F32LE"));
-  const Values frame = real_of (speckle (3));
-  for (guint n = 0; n < 3; n++) {
-    if (n == 1)
-      set_together (harness.find ("octaverage"), "mean=complex");
-    Owned<GstBuffer> out = harness.pass (timed (bytes_of<float> (frame), n));
-    expect_near (numbers_in<float> (read_buffer (out)), frame, 0, "values");
-  }
-  expect_warnings (harness.bus, "mean=complex", {"the input is not complex"});
-}
 
 TEST (test_octaverage_ends_a_chain_of_octfft)
 {

@@ -203,24 +203,6 @@ TEST (test_octbackground_recorded_stays_until_it_is_set_again)
   fail_unless (harness.messages ().is_clean ());
 }
 
-TEST (test_octbackground_records_again_after_a_restart)
-{
-  Harness harness (
-      "octbackground method=recorded segment-lines=8", frame_caps ("CF32LE", 24, 16));
-  for (guint run = 0; run < 3; run++) {
-    const Pairs frames[] = {on_a_pattern (2 * run, 16, 24, 500 + 200 * run),
-        on_a_pattern (2 * run + 1, 16, 24, 900)};
-    const Pairs pattern = pattern_of (frames[0], 24, 16, 8);
-    for (guint n = 0; n < 2; n++) {
-      harness.push (complex_frame (frames[n], n));
-      assert_near (pull_pairs (harness), without (frames[n], pattern),
-          text ("run %u, frame %u", run, n));
-    }
-    harness.restart (frame_caps ("CF32LE", 24, 16));
-  }
-  fail_unless (harness.messages ().is_clean ());
-}
-
 /* The weight may change while a recorded pattern stays, and be controlled. */
 TEST (test_octbackground_weight_is_the_share_of_the_pattern)
 {
@@ -307,40 +289,6 @@ caps_from (guint first, gsize depths = 16)
   return frame_caps ("CF32LE", 24, depths) + text (",depth-start=(int)%u", first);
 }
 } // namespace
-
-/* A pattern does not apply to depths with another start. */
-TEST (test_octbackground_records_again_when_the_first_depth_changes)
-{
-  const struct {
-    std::string caps, warning;
-  } changes[] = {
-      {caps_from (9), "method=recorded: the pattern has 16 depths from bin 5 on, but "
-                      "the input has 16 from bin 9 on; recording it again"},
-      {frame_caps ("CF32LE", 24, 16), "method=recorded: the pattern has 16 depths from "
-                                      "bin 5 on, but the input has 16 from bin 0 on; "
-                                      "recording it again"},
-      {caps_from (5, 12),
-          "method=recorded: the pattern has 16 depths from bin 5 on, but the input "
-          "has 12 from bin 5 on; recording it again"},
-  };
-  for (const auto &change : changes) {
-    Harness harness ("octbackground method=recorded segment-lines=8", caps_from (5));
-    const Pairs first = on_a_pattern (1, 16, 24);
-    harness.push (complex_frame (first, 0));
-    assert_near (
-        pull_pairs (harness), without (first, pattern_of (first, 24, 16, 8)), "first");
-    harness.set_caps (change.caps);
-    const gsize depths = change.caps == caps_from (5, 12) ? 12 : 16;
-    const Pairs others[] = {
-        on_a_pattern (2, depths, 24, 500), on_a_pattern (3, depths, 24, 700)};
-    for (guint n = 0; n < 2; n++) {
-      harness.push (complex_frame (others[n], 1 + n));
-      assert_near (pull_pairs (harness),
-          without (others[n], pattern_of (others[0], 24, depths, 8)), "anew");
-    }
-    expect_warnings (harness.bus, change.caps, {change.warning});
-  }
-}
 
 TEST (test_octbackground_subtracts_a_file_from_its_own_depths_alone)
 {

@@ -248,29 +248,6 @@ TEST (test_octdisplay_of_silence_has_a_range)
   }
 }
 
-TEST (test_octdisplay_takes_knobs_between_two_frames)
-{
-  const Values values = some_numbers (30);
-  Harness harness ("octdisplay db-max=50", caps_with ("decibels"));
-  GstElement *element = harness.find ("octdisplay");
-  auto expect_from_to = [&] (guint n, double least, double most) {
-    Owned<GstBuffer> out = harness.pass (timed (bytes_of<float> (values), n));
-    expect_near (pixels_of (out, 1),
-        picture_of (values, 255, [=] (double v) { return between (v, least, most); }), 1,
-        text ("frame %u", n));
-  };
-  expect_from_to (0, 0, 50);
-  set_together (element, "db-min=-30 db-max=30");
-  expect_from_to (1, -30, 30);
-  set_together (element, "db-min=40");
-  expect_from_to (2, -30, 30);
-  set_together (element, "db-min=-10 db-auto=true");
-  harness.pass (timed (bytes_of<float> (values), 3));
-  set_together (element, "db-auto=false");
-  expect_from_to (4, -10, 30);
-  expect_warnings (harness.bus, "knobs", {"db-min is 40 and db-max is 30"});
-}
-
 TEST (test_octdisplay_takes_all_that_octs_elements_make)
 {
   for (const char *chain :

@@ -134,14 +134,6 @@ TEST (test_octdoppler_takes_the_rate_of_the_caps)
       pull_numbers (harness), Values (n_depths * n_lines, expected), 1e-4, "velocity");
 }
 
-TEST (test_octdoppler_needs_a_rate_for_a_velocity)
-{
-  Harness harness ("octdoppler");
-  harness.set_caps (frame_caps ("CF32LE", n_lines, n_depths, "0/1"));
-  harness.push (complex_frame (speckle (1), 0));
-  harness.messages ().expect_one_error ({"no framerate", "line-rate"});
-}
-
 TEST (test_octdoppler_is_nothing_below_the_threshold)
 {
   Harness harness ("octdoppler quantity=phase threshold=35", frame_caps ("CF32LE"));
@@ -198,72 +190,6 @@ TEST (test_octdoppler_finds_the_phase_between_b_scans)
   for (guint n = 0; n < 2; n++)
     expect_phases (pull_numbers (harness),
         phases_of (frames[n], frames[n + 1], n_lines, {1, 1}), text ("frame %u", n));
-}
-
-TEST_ROWS (test_octdoppler_compares_no_b_scans_over_a_loss,
-    {GST_BUFFER_FLAG_DISCONT, GST_BUFFER_FLAG_GAP})
-{
-  Harness harness ("octdoppler between=frames", frame_caps ("CF32LE"));
-  std::vector<GstClockTime> times;
-  for (guint n = 0; n < 6; n++)
-    harness.push (complex_frame (speckle (n), n, n == 3 ? row : 0));
-  while (waiting (harness) > 0)
-    times.push_back (GST_BUFFER_PTS (harness.pull ().operator->()));
-  /* The first frame after a loss has no predecessor; a gap buffer has no data. */
-  const std::vector<GstClockTime> discont = {each, 2 * each, 4 * each, 5 * each};
-  const std::vector<GstClockTime> gap = {each, 2 * each, 5 * each};
-  fail_unless (times == (row == GST_BUFFER_FLAG_GAP ? gap : discont));
-}
-
-TEST (test_octdoppler_compares_no_b_scans_over_a_flush)
-{
-  Harness harness ("octdoppler between=frames", frame_caps ("CF32LE"));
-  harness.push (complex_frame (speckle (0), 0));
-  harness.flush ();
-  harness.start_segment ();
-  harness.push (complex_frame (speckle (1), 1));
-  expect_equal (waiting (harness), 0u);
-  harness.push (complex_frame (speckle (2), 2));
-  expect_equal (waiting (harness), 1u);
-}
-
-/* The B-scan before the time between A-lines is no predecessor after it. */
-TEST (test_octdoppler_between_changed_twice_compares_neighbours_only)
-{
-  Harness harness ("octdoppler between=frames quantity=phase window-depths=1 "
-                   "window-lines=1",
-      frame_caps ("CF32LE"));
-  guint n = 0;
-  for (guint round = 0; round < 3; round++) {
-    set_together (harness.find ("octdoppler"), "between=frames");
-    harness.push (complex_frame (speckle (n), n));
-    expect_equal (waiting (harness), 0u, text ("first B-scan, round %u", round));
-    n++;
-    harness.push (complex_frame (speckle (n), n));
-    expect_phases (pull_numbers (harness),
-        phases_of (speckle (n - 1), speckle (n), n_lines, {1, 1}),
-        text ("round %u", round));
-    n++;
-    set_together (harness.find ("octdoppler"), "between=lines");
-    harness.push (complex_frame (speckle (n), n));
-    expect_equal (pull_numbers (harness).size (), n_depths * n_lines);
-    n++;
-  }
-  expect_warnings (harness.bus, "between", {});
-}
-
-TEST (test_octdoppler_takes_knobs_without_losing_a_b_scan)
-{
-  Harness harness ("octdoppler between=frames quantity=phase", frame_caps ("CF32LE"));
-  harness.push (complex_frame (speckle (0), 0));
-  set_together (
-      harness.find ("octdoppler"), "window-depths=1 window-lines=1 invert=true");
-  harness.push (complex_frame (speckle (1), 1));
-  Values expected = phases_of (speckle (0), speckle (1), n_lines, {1, 1});
-  for (double &phase : expected)
-    phase = -phase;
-  expect_phases (pull_numbers (harness), expected, "inverted");
-  expect_warnings (harness.bus, "knobs", {});
 }
 
 TEST (test_octdoppler_keeps_what_is_in_force_where_no_rate_is_known)

@@ -428,28 +428,3 @@ TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_when_it_is_killed,
   fail_unless (frames >= some_frames && frames * 24 <= read.values.size (),
       "%zu frames of %zu bytes", frames, read.values.size ());
 }
-
-TEST (test_octfilesink_says_what_it_cannot_write)
-{
-  Folder folder;
-  struct Row {
-    std::string caps, location;
-    gsize size;
-    const char *expected;
-  };
-  const std::string fifo = folder.file ("fifo.nii");
-  fail_unless_equals_int (mkfifo (fifo.c_str (), 0644), 0);
-  const Row rows[] = {
-      {depth_caps, "\"\"", 96, "location is not set"},
-      {depth_caps, folder.file ("a.tiff"), 96, ".nrrd or .nii"},
-      {depth_caps, "/no/such/folder/a.nii", 96, "No such file"},
-      {depth_caps, fifo, 96, "fifo.nii: it is a FIFO, expected a regular file"},
-      {TENSORS ("float16", "5"), folder.file ("a.nrrd"), 10, "float16"},
-      {TENSORS ("uint8", "40000"), folder.file ("a.nii"), 40000, "32767"},
-  };
-  for (const auto &row : rows) {
-    Writer writer (row.caps, row.location);
-    writer.push (row.size, 1);
-    expect_first_error (writer.pipeline.play (), {row.expected});
-  }
-}

@@ -225,65 +225,6 @@ TEST (test_octflatten_one_line_or_few_depths)
   }
 }
 
-TEST (test_octflatten_takes_settings_and_caps_between_frames)
-{
-  const gsize lines = 9, depths = 100;
-  Harness harness ("octflatten", frame_caps ("CF32LE", lines, depths));
-  GstElement *element = harness.find ("octflatten");
-  Folder folder;
-  guint n = 0;
-  auto expect_next = [&] (const Values &path, const char *what) {
-    Values places;
-    for (gsize line = 0; line < lines; line++)
-      places.push_back (50 + path_at (path, position_of (line, lines), 0));
-    harness.push (complex_frame (surfaces (places, depths), n++));
-    const double worst =
-        worst_of (pull_pairs (harness), surfaces (Values (lines, 50.0), depths));
-    fail_unless (worst < 0.4, "%s: %g", what, worst);
-  };
-  expect_next ({}, "none");
-  set_together (element, "coefficients=<0,0,0,5>");
-  expect_next ({0, 0, 0, 5}, "set");
-  const std::string path =
-      folder.write ("flatten.txt", "# of a target\n\ncoefficients=<0, 1.5, 0, -3.25>\n");
-  set_together (element, "settings=" + path);
-  expect_next ({0, 1.5, 0, -3.25}, "file");
-  const std::string wrong = folder.write ("wrong.txt", "window=hann\n");
-  set_together (element, "settings=" + wrong);
-  expect_next ({0, 1.5, 0, -3.25}, "wrong file");
-  expect_warnings (harness.bus, "wrong file",
-      {"settings file " + wrong
-          + ", line 1: \"window=hann\", expected a property of octflatten as "
-            "NAME=VALUE"});
-  for (const char *line :
-      {"coefficients=<0, x>", "coefficients=0,5;3", "coefficients="}) {
-    const std::string invalid = folder.write ("invalid.txt", line);
-    set_together (element, "settings= settings=" + invalid);
-    expect_next ({0, 1.5, 0, -3.25}, line);
-    expect_warnings (harness.bus, line,
-        {"settings file " + invalid + ", line 1: \"" + line
-            + "\", expected numbers as in <1, 2.5>"});
-  }
-  set_together (element, "settings= " + setting_of (Values (29, 1.0)));
-  expect_next ({0, 1.5, 0, -3.25}, "too many");
-  expect_warnings (harness.bus, "too many", {"coefficients: 29 numbers"});
-  set_together (element, "coefficients=<0,2>");
-  expect_next ({0, 2}, "valid again");
-  harness.flush ();
-  harness.start_segment ();
-  expect_next ({0, 2}, "after a flush");
-  harness.set_caps (frame_caps ("F32LE", lines, depths, "50/1", "amplitude"));
-  Values places;
-  for (gsize line = 0; line < lines; line++)
-    places.push_back (50 + 2 * position_of (line, lines));
-  harness.push (timed (bytes_of<float> (amplitudes (surfaces (places, depths))), n));
-  const Values found = pull_numbers (harness);
-  for (gsize line = 0; line < lines; line++)
-    fail_unless (std::abs (found[line * depths + 50] - 100) < 1, "amplitudes: %g",
-        found[line * depths + 50]);
-  fail_unless (harness.messages ().is_clean ());
-}
-
 TEST (test_octflatten_no_waits_and_one_launch_per_frame)
 {
   Harness harness ("octflatten coefficients=<0,0,0,5>", frame_caps ("CF32LE", 9, 100));

@@ -334,20 +334,6 @@ TEST (test_octregister_ends_with_fewer_volumes_at_eos)
   }
 }
 
-TEST (test_octregister_starts_again_after_a_flush)
-{
-  Harness harness ("octregister volumes=2", volume_caps ());
-  harness.push (flat (100, 0));
-  harness.flush ();
-  harness.start_segment ();
-  harness.push (flat (10, 1));
-  harness.push (flat (20, 2));
-  Owned<GstBuffer> out = harness.pull ();
-  fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_DISCONT));
-  expect_near (Values{added_to (numbers_in<float> (read_buffer (out)))}, Values{15}, 0.02,
-      "flush");
-}
-
 /* A flush while the first of two finished means is pushed also drops the second one. */
 TEST (test_octregister_flush_drops_finished_means)
 {
@@ -397,28 +383,6 @@ TEST (test_octregister_never_mixes_means)
     expect_near (
         Values{added_to (pull_numbers (harness))}, Values{expected}, 0.02, "mean");
   expect_equal (waiting (harness), 0u);
-}
-
-/* Another number of volumes starts a new mean, other limits do not. */
-TEST (test_octregister_settings_while_playing)
-{
-  Harness harness ("octregister volumes=3", volume_caps ());
-  harness.push (flat (100, 0));
-  set_together (harness.find ("octregister"),
-      "axial-shift=3 lateral-shift=0 b-scan-shift=1 min-correlation=0.2");
-  harness.push (flat (10, 1));
-  set_together (harness.find ("octregister"), "volumes=2");
-  harness.push (flat (20, 2));
-  set_together (harness.find ("octregister"), "volumes=4");
-  harness.push (flat (100, 3)); /* the rest of a mean of four */
-  set_together (harness.find ("octregister"), "volumes=2");
-  harness.push (flat (20, 4));
-  harness.push (flat (30, 5));
-  Owned<GstBuffer> out = harness.pull ();
-  fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_DISCONT));
-  expect_near (
-      Values{added_to (numbers_in<float> (read_buffer (out)))}, Values{25}, 0.02, "two");
-  expect_warnings (harness.bus, "settings", {});
 }
 
 TEST (test_octregister_new_caps)

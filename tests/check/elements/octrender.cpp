@@ -439,15 +439,6 @@ TEST (test_octrender_keeps_a_range_that_made_sense)
   expect_warnings (harness.bus, "min above max", {"min is 200"});
 }
 
-TEST (test_octrender_refuses_what_is_no_volume)
-{
-  Harness harness (render_line (""));
-  harness.set_caps ("other/tensors(memory:OpenCLMemory),format=static,num_tensors=1,"
-                    "types=uint8,dimensions=(string)2:3:4:5,framerate=10/1");
-  harness.push (buffer_of (Bytes (120)));
-  harness.messages ().expect_one_error ({"2:3:4:5", "depth:lines:b-scans"});
-}
-
 /* The order of the device's commands is that of the queue. */
 TEST (test_octrender_shows_a_live_volume_as_far_as_it_is_filled)
 {

@@ -129,29 +129,6 @@ TEST (test_octscales_no_scale_without_known_values)
   }
 }
 
-TEST (test_octscales_follow_knobs_with_the_next_frame)
-{
-  Harness harness ("octwindowinterp wavelength-min=1200 wavelength-max=1400 "
-                   "wavelength-unit=nm ! octfft"
-                       + numbers,
-      spectra_caps ());
-  GstElement *window = harness.find ("octwindowinterp"), *fft = harness.find ("octfft");
-  pass (harness, 0);
-  expect_close (field_of (harness, "depth-step"), depth_step (1.2, 1.4), "first");
-  set_together (fft, "refractive-index=1.5 line-step=7");
-  pass (harness, 1);
-  expect_close (field_of (harness, "depth-step"), depth_step (1.2, 1.4, 1.5), "index");
-  expect_close (field_of (harness, "line-step"), 7, "line step");
-  set_together (window, "wavelength-min=1100");
-  pass (harness, 2);
-  expect_close (
-      field_of (harness, "depth-step"), depth_step (1.1, 1.4, 1.5), "wavelength");
-  set_together (window, "wavelength-unit=none");
-  pass (harness, 3);
-  expect_equal (field_of (harness, "depth-step"), 0.0);
-  expect_warnings (harness.bus, "knobs", {});
-}
-
 /* Averaged A-lines have a larger spacing. */
 TEST (test_octscales_go_along_the_chain)
 {
@@ -191,18 +168,6 @@ TEST (test_octscales_caps_tell_the_first_depth)
   pass (harness, 2);
   expect_warnings (harness.bus, "too deep", {"depth-start is 200"});
   expect_equal (first_depth (harness), 30);
-}
-
-/* Caps of images do not contain the first depth. */
-TEST (test_octscales_pictures_of_other_depths_are_a_discontinuity)
-{
-  Harness harness ("octwindowinterp ! octfft depth-count=20 ! "
-                   "capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"",
-      spectra_caps ());
-  pass (harness, 0);
-  set_together (harness.find ("octfft"), "depth-start=30");
-  fail_unless (GST_BUFFER_IS_DISCONT (pass (harness, 1).operator->()));
-  fail_if (GST_BUFFER_IS_DISCONT (pass (harness, 2).operator->()));
 }
 
 TEST (test_octscales_the_first_depth_goes_along_the_chain)

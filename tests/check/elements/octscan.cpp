@@ -333,27 +333,6 @@ TEST (test_octscan_requires_the_number_of_lines)
   harness.messages ().expect_one_error ({"B-scans have 20 A-lines, expected 21"});
 }
 
-TEST (test_octscan_takes_knobs_between_two_frames)
-{
-  Harness harness ("octscan", caps_of (spectra, lines_there));
-  GstElement *element = harness.find ("octscan");
-  auto pass = [&] (guint n, gsize lines, gsize first) {
-    Owned<GstBuffer> out =
-        harness.pass (timed (frame_of (spectra, lines_there, marker), n));
-    expect_lines (spectra, out, lines,
-        [&] (gsize line, gsize sample) { return marker (line + first, sample); });
-  };
-  pass (0, lines_there, 0);
-  set_together (element, "flyback=5 first-line=1");
-  pass (1, lines_there - 6, 1);
-  set_together (element, "flyback=20");
-  pass (2, lines_there - 6, 1);
-  set_together (element, "flyback=0 first-line=0 lines=4");
-  pass (3, 4, 0);
-  expect_warnings (
-      harness.bus, "knobs", {"b-scans-per-buffer=1: B-scans have 20 A-lines"});
-}
-
 /* --- numbers of B-scans --- */
 
 TEST (test_octscan_counts_repeats_b_scans_and_volumes)
@@ -365,44 +344,6 @@ TEST (test_octscan_counts_repeats_b_scans_and_volumes)
     expect_equal (scan_text (scan_of (out)),
         text ("frame %u volume %u b-scan %u/3 repeat %u/2", n, n / 6, n / 2 % 3, n % 2));
   }
-}
-
-namespace {
-struct Loss {
-  std::string label;
-  guint before, after; /* numbers of the frames before and after */
-  guint flags;
-  bool timed;
-  guint expected; /* number of the second frame */
-};
-} // namespace
-
-TEST_ROWS (test_octscan_counts_what_was_lost,
-    std::vector<Loss>{{"three", 4, 8, GST_BUFFER_FLAG_DISCONT, true, 8},
-        {"more than a volume", 4, 23, GST_BUFFER_FLAG_DISCONT, true, 23},
-        {"none", 4, 5, GST_BUFFER_FLAG_DISCONT, true, 5},
-        {"nobody knows how many: a volume begins", 4, 5, GST_BUFFER_FLAG_DISCONT, false,
-            12}})
-{
-  Harness harness (
-      "octscan repeats=2 b-scans=3 reverse=odd", caps_of (spectra, lines_there));
-  auto pass = [&] (guint n, guint flags) {
-    GstBuffer *buffer = timed (frame_of (spectra, lines_there, marker), n, flags);
-    if (!row.timed)
-      GST_BUFFER_PTS (buffer) = GST_CLOCK_TIME_NONE;
-    return harness.pass (buffer);
-  };
-  for (guint n = 0; n <= row.before; n++)
-    pass (n, 0);
-  Owned<GstBuffer> out = pass (row.after, row.flags);
-  const guint n = row.timed ? row.expected : 6;
-  expect_equal (scan_text (scan_of (out)),
-      text ("frame %u volume %u b-scan %u/3 repeat %u/2%s", n, n / 6, n / 2 % 3, n % 2,
-          n % 2 ? " reversed" : ""),
-      row.label);
-  expect_lines (spectra, out, lines_there, [&] (gsize line, gsize sample) {
-    return marker (n % 2 ? lines_there - 1 - line : line, sample);
-  });
 }
 
 /* octscan, or an element before it, drops frames that are too short. */

@@ -918,15 +918,6 @@ TEST (test_octsignal_caps_change)
   fail_unless (domains == std::vector<std::string> ({"1", "depth", "7"}));
 }
 
-TEST (test_octsignal_refuses_other_quantities)
-{
-  Harness harness (
-      "octsignal", depth_caps ("F32LE", 64, 2, ",quantity=(string)velocity"));
-  fail_unless_equals_int (
-      harness.push (floats (Values (128, 1), 0)), GST_FLOW_NOT_NEGOTIATED);
-  harness.messages ().expect_one_error ({"quantity=velocity"});
-}
-
 /* 20 frames of 20 ms */
 TEST_ROWS (test_octsignal_interval, {0, 40, 50, 100, 1000})
 {

@@ -387,19 +387,6 @@ push_with_losses (Harness &harness, const Loss &loss, std::vector<Values> &rows,
 }
 } // namespace
 
-TEST_ROWS (test_octvolume_leaves_lost_rows_zero_and_moves_no_others, losses)
-{
-  Harness harness (volume_line (), frame_caps ("F32LE"));
-  for (guint volume = 0; volume < 3; volume++) {
-    std::vector<Values> rows;
-    for (guint n = 0; n < n_rows; n++)
-      push_with_losses (harness, row, rows, volume * n_rows + n);
-    Owned<GstBuffer> out = harness.pull ();
-    expect_volume (levels, out, rows, text ("volume %u", volume));
-    expect_equal (is_marked (out), volume < 2);
-  }
-}
-
 /* Rows of the previous sweep are removed. */
 TEST_ROWS (test_octvolume_blackens_lost_rows_of_the_picture, losses)
 {
@@ -510,22 +497,6 @@ TEST (test_octvolume_ends_a_volume_whose_end_is_lost)
   fail_unless (is_marked (out));
   harness.send (gst_event_new_eos ());
   expect_volume (levels, harness.pull (), {{}, {}, next, {}, {}}, "what came until EOS");
-}
-
-TEST (test_octvolume_restarts_after_a_flush)
-{
-  Harness harness (volume_line (), frame_caps ("F32LE"));
-  for (guint n = 0; n < 3; n++)
-    harness.push (frame_of (levels, b_scan_of (levels, n), n));
-  harness.flush ();
-  harness.start_segment ();
-  std::vector<Values> rows;
-  for (guint n = 0; n < n_rows; n++) {
-    rows.push_back (b_scan_of (levels, 20 + n));
-    harness.push (frame_of (levels, rows.back (), 20 + n));
-  }
-  expect_volume (levels, harness.pull (), rows, "after the flush");
-  expect_equal (waiting (harness), 0u);
 }
 
 TEST (test_octvolume_takes_the_last_of_repeats)
@@ -699,19 +670,6 @@ TEST (test_octvolume_whole_projections_can_be_held)
   });
 }
 
-TEST_ROWS (test_octvolume_whole_projections_have_black_lost_rows, losses)
-{
-  Harness harness (whole_line (), frame_caps ("F32LE"));
-  for (guint volume = 0; volume < 3; volume++) {
-    std::vector<Values> rows;
-    for (guint n = 0; n < n_rows; n++)
-      push_with_losses (harness, row, rows, volume * n_rows + n);
-    Owned<GstBuffer> out = harness.pull ();
-    expect_whole (out, rows, text ("volume %u", volume));
-    expect_equal (is_marked (out), volume < 2);
-  }
-}
-
 /* Rows that have not arrived are black, even if the volume before had them. */
 TEST (test_octvolume_whole_projection_whose_end_is_lost)
 {
@@ -736,23 +694,6 @@ TEST (test_octvolume_whole_projection_whose_end_is_lost)
   expect_whole (out, {{}, {}, third, {}, {}}, "what came until EOS");
   fail_unless (is_marked (out));
   fail_unless (harness.messages ().is_clean ());
-}
-
-TEST (test_octvolume_whole_projections_after_a_flush_and_at_eos)
-{
-  Harness harness (whole_line (), frame_caps ("F32LE"));
-  for (guint n = 0; n < 3; n++)
-    harness.push (frame_of (levels, b_scan_of (levels, n), n));
-  harness.flush ();
-  harness.start_segment ();
-  std::vector<Values> rows;
-  for (guint n = 0; n < n_rows; n++) {
-    rows.push_back (b_scan_of (levels, 20 + n));
-    harness.push (frame_of (levels, rows.back (), 20 + n));
-  }
-  expect_whole (harness.pull (), rows, "after the flush");
-  harness.send (gst_event_new_eos ());
-  expect_equal (waiting (harness), 0u);
 }
 
 /* A change in the middle of a volume drops it. The next output has only the B-scans after

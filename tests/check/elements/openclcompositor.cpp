@@ -1729,20 +1729,6 @@ TEST (test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes)
   gst_object_unref (flushing);
 }
 
-TEST (test_compositor_refuses_other_formats)
-{
-  Owned<GstElement> mix = gst_element_factory_make ("openclcompositor", nullptr);
-  Owned<GstPad> pad = gst_element_request_pad_simple (mix, "sink_%u");
-  for (const char *text : {DEVICE ",format=P010_10LE,width=16,height=16,framerate=25/1",
-           DEVICE ",format=RGBA,width=0,height=16,framerate=25/1",
-           DEVICE ",format=RGBA,width=16,height=16,framerate=25/1,interlace-mode=fields",
-           "video/x-raw,format=RGBA,width=16,height=16,framerate=25/1"}) {
-    Owned<GstCaps> caps = gst_caps_from_string (text);
-    fail_if (gst_pad_query_accept_caps (pad, caps), "%s", text);
-  }
-  gst_element_release_request_pad (mix, pad);
-}
-
 /* Sources and sinks restart by themselves, which appsrc and appsink do not. */
 TEST (test_compositor_works_again_after_ready)
 {

@@ -722,44 +722,6 @@ TEST (test_convert_honours_padded_output)
   }
 }
 
-TEST (test_convert_carries_a_change_of_size_and_format)
-{
-  GstVideoInfo out = info_of ("RGBA", 40, 30);
-  check::Harness harness ("openclconvert");
-  gst_harness_set_sink_caps (harness, video::device_caps (out));
-  const GstVideoInfo inputs[] = {info_of ("I420", 40, 30), info_of ("GRAY8", 21, 13),
-      info_of ("RGBA", 40, 30), info_of ("NV12", 80, 60)};
-  for (const GstVideoInfo &in : inputs) {
-    gst_harness_set_src_caps (harness, video::device_caps (in));
-    Picture picture (in);
-    video::fill (picture, [] (int c, int, int) { return c ? 128 / 255.0 : 0.5; });
-    Picture made (out, harness.pass (gst_buffer_ref (picture.buffer)).give ());
-    View view (made);
-    for (int x = 0; x < 40; x++)
-      fail_unless (std::abs (view.at (0, x, 29) - 128) <= 2, "%s: %d, expected 128",
-          GST_VIDEO_INFO_NAME (&in), view.at (0, x, 29));
-  }
-}
-
-/* GstBaseTransform ignores caps that equal the current caps of its pads. */
-TEST (test_convert_goes_on_with_the_caps_before_those_that_it_refused)
-{
-  const GstVideoInfo in = info_of ("GRAY8", 40, 30), out = info_of ("RGBA", 40, 30);
-  check::Owned<GstCaps> caps = video::device_caps (in), refused = gst_caps_copy (caps);
-  gst_structure_remove_field (gst_caps_get_structure (refused, 0), "format");
-  check::Harness harness ("openclconvert");
-  gst_harness_set_sink_caps (harness, video::device_caps (out));
-  gst_harness_set_src_caps (harness, gst_caps_ref (caps));
-  for (int level : {50, 60}) {
-    Picture picture (in);
-    video::fill (picture, [&] (int, int, int) { return level / 255.0; });
-    Picture made (out, harness.pass (gst_buffer_ref (picture.buffer)).give ());
-    expect_equal (View (made).at (0, 39, 29), level);
-    gst_harness_push_event (harness, gst_event_new_caps (refused));
-    fail_unless (gst_harness_push_event (harness, gst_event_new_caps (caps)));
-  }
-}
-
 /* --- scaling --- */
 
 TEST (test_convert_scales_as_its_method_says)
@@ -1094,22 +1056,6 @@ TEST (test_convert_colormap_in_yuv_is_the_colour_in_rgb)
   }
 }
 
-TEST (test_convert_colormap_can_be_set_while_playing)
-{
-  check::Harness harness ("openclconvert");
-  GstVideoInfo in = info_of ("GRAY8", 16, 16);
-  gst_harness_set_sink_caps_str (harness, DEVICE);
-  gst_harness_set_src_caps (harness, video::device_caps (in));
-  for (int map : {0, 1, 0, 2}) {
-    Picture picture = random_picture (in, 1);
-    gst_harness_set (harness, "openclconvert", "colormap", map, nullptr);
-    harness.pass (gst_buffer_ref (picture.buffer));
-    GstVideoInfo out;
-    fail_unless (gst_video_info_from_caps (&out, harness.caps ()));
-    fail_unless_equals_int (bool (GST_VIDEO_INFO_IS_GRAY (&out)), map == 0);
-  }
-}
-
 /* --- caps --- */
 
 TEST (test_convert_equal_caps_pass_through)
@@ -1170,47 +1116,6 @@ TEST (test_convert_negotiates_like_videoconvert_and_videoscale)
   /* grey keeps the range of luma */
   check_negotiated (
       i420, DEVICE ",format=GRAY8", DEVICE ",format=GRAY8,colorimetry=bt601");
-}
-
-static gint refusals;
-
-static void
-count_refusals (GstDebugCategory *category, GstDebugLevel level, const gchar *file,
-    const gchar *function, gint line, GObject *object, GstDebugMessage *message,
-    gpointer reason)
-{
-  if (level == GST_LEVEL_INFO
-      && strstr (gst_debug_message_get (message), static_cast<const char *> (reason)))
-    g_atomic_int_inc (&refusals);
-}
-
-static void
-check_refused (const char *caps_string, const char *reason)
-{
-  const Owned<GstElement> element = gst_element_factory_make ("openclconvert", nullptr);
-  const Owned<GstPad> pad = gst_element_get_static_pad (element, "sink");
-  g_atomic_int_set (&refusals, 0);
-  gst_debug_set_threshold_for_name ("openclconvert", GST_LEVEL_INFO);
-  gst_debug_add_log_function (count_refusals, const_cast<char *> (reason), nullptr);
-  fail_if (gst_pad_query_accept_caps (pad, check::caps_of (caps_string)));
-  fail_unless (g_atomic_int_get (&refusals) > 0, "no INFO with \"%s\"", reason);
-  gst_debug_remove_log_function (count_refusals);
-  gst_debug_unset_threshold_for_name ("openclconvert");
-}
-
-TEST (test_convert_says_why_it_refuses)
-{
-  check_refused (
-      DEVICE ",format=NV12_64Z32,width=16,height=16,framerate=25/1", "NV12_64Z32");
-  check_refused (DEVICE ",format=I420,width=0,height=16,framerate=25/1", "0x16");
-  check_refused ("video/x-raw,format=I420,width=16,height=16,framerate=25/1", "memory");
-  check_refused (DEVICE
-      ",format=I420,width=16,height=16,framerate=25/1,interlace-mode=fields",
-      "interlace-mode fields");
-  check_refused (
-      "video/x-raw(memory:OpenCLMemory,format:Interlaced),format=I420,width=16,"
-      "height=16,framerate=25/1,interlace-mode=alternate",
-      "interlace-mode alternate");
 }
 
 TEST (test_convert_keeps_the_interlace_mode)

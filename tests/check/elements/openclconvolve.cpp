@@ -906,67 +906,6 @@ gray_of (const Output &output)
   return output.bytes.data ();
 }
 
-TEST (test_settings_change_between_two_frames)
-{
-  Chain chain ("openclconvolve name=k kernel=\"<1>\"", video ("GRAY8", 16, 4));
-  const Bytes frame (16 * 4, 40);
-  fail_unless_equals_int (gray_of (chain.run (frame))[20], 40);
-  g_object_set (chain.element (), "kernel", "<<1,1,1>>", "scale", 1.0, nullptr);
-  chain.push (frame);
-  Output output = chain.pull ();
-  fail_unless_equals_int (gray_of (output)[20], 120);
-  fail_unless_equals_int (gray_of (output)[16], 80);
-  gst_util_set_object_arg (G_OBJECT (chain.element ()), "border", "clamp");
-  chain.push (frame);
-  fail_unless_equals_int (gray_of (chain.pull ())[16], 120);
-  g_object_set (chain.element (), "bias", "-122", nullptr);
-  chain.push (frame);
-  fail_unless_equals_int (gray_of (chain.pull ())[20], 0);
-  g_object_set (chain.element (), "scale", -1.0, nullptr);
-  chain.push (frame);
-  fail_unless_equals_int (gray_of (chain.pull ())[20], 2);
-  gst_util_set_object_arg (G_OBJECT (chain.element ()), "activation", "relu");
-  chain.push (frame);
-  fail_unless_equals_int (gray_of (chain.pull ())[20], 0);
-  g_object_set (chain.element (), "stride", 2, "bias", "", "scale", 1.0, nullptr);
-  chain.push (frame);
-  output = chain.pull ();
-  fail_unless (strstr (output.caps.c_str (), "width=(int)8"));
-  fail_unless_equals_int (gray_of (output)[9], 120);
-  fail_unless_equals_uint64 (messages_on (chain.bus).warnings.size (), 0);
-}
-
-TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
-{
-  Folder folder;
-  const std::string cut = folder.write ("cut.npy", "no array");
-  const std::string wrong[][2] = {{"kernel", "<<1,2>,<3>>"}, {"kernel", "<<1,nan>>"},
-      {"kernel", "/nowhere/kernel.npy"}, {"kernel", cut}, {"kernel", ""},
-      {"bias", "<1,2>"}, {"kernel", "<<<<1>>>>"}};
-  Chain chain ("openclconvolve name=k kernel=\"<2>\"", video ("GRAY8", 16, 4));
-  const Bytes frame (16 * 4, 40);
-  fail_unless_equals_int (gray_of (chain.run (frame))[5], 80);
-  for (const auto &set : wrong) {
-    g_object_set (chain.element (), set[0].c_str (), set[1].c_str (), nullptr);
-    for (int n = 0; n < 2; n++) {
-      chain.push (frame);
-      fail_unless_equals_int (gray_of (chain.pull ())[5], 80);
-    }
-    const Messages messages = messages_on (chain.bus);
-    fail_unless (messages.warnings.size () == 1 && messages.errors.empty (),
-        "%s=%s: %d warnings", set[0].c_str (), set[1].c_str (),
-        int (messages.warnings.size ()));
-    fail_unless (g_str_has_prefix (messages.warnings[0].c_str (), set[0].c_str ()), "%s",
-        messages.warnings[0].c_str ());
-    g_object_set (chain.element (), "kernel", "<2>", "bias", "", nullptr);
-    chain.push (frame);
-    fail_unless_equals_int (gray_of (chain.pull ())[5], 80);
-  }
-  g_object_set (chain.element (), "kernel", "<3>", nullptr);
-  chain.push (frame);
-  fail_unless_equals_int (gray_of (chain.pull ())[5], 120);
-}
-
 /* --- files --- */
 
 /* Saves a kernel with this number of filters of 1024 channels; all weights are 1/1024. */
@@ -1069,34 +1008,3 @@ TEST (test_openclconvolve_changes_scale_without_its_file)
 }
 
 /* --- errors at the start --- */
-
-TEST (test_what_is_wrong_at_the_start_is_one_error_that_names_it)
-{
-  Folder folder;
-  const std::string oihw = save<float> (
-      folder, "k.npy", NumberType::f32, {4, 3, 3, 3}, std::vector<float> (108));
-  const std::string kernel = " kernel=" + oihw;
-  const std::string wrong[][3] = {
-      {"", "3:8:8", "kernel is not set"},
-      {"kernel=<<1,2>,<3>>", "3:8:8", "kernel=<<1,2>,<3>>"},
-      {"kernel=/nowhere.npy", "3:8:8", "kernel cannot be read"},
-      {kernel, "5:8:8", "kernel of shape (4, 3, 3, 3) does not fit 5 channels"},
-      {kernel + " groups=3", "3:8:8", "in 3 groups"},
-      {kernel + " bias=<1,2>", "3:8:8", "bias has 2 numbers"},
-      {kernel + " padding=0", "3:8:2", "3 rows"},
-      {kernel + " dilation=9 padding=1", "3:8:8", "19 rows"},
-      {kernel, "3", "array of dimensions 3"},
-      {"kernel=<<<<<1>>>>>", "3:8:8", "kernel="},
-  };
-  for (const auto &one : wrong) {
-    Chain chain ("openclconvolve name=k " + one[0], tensors ("float32", one[1]));
-    chain.start ();
-    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 4 * 3 * 64 * 5, nullptr);
-    gst_app_src_push_buffer (GST_APP_SRC (chain.in), buffer);
-    const Messages messages = messages_on (chain.bus, 20 * GST_SECOND);
-    fail_unless (messages.errors.size () == 1, "%s: %d errors", one[2].c_str (),
-        int (messages.errors.size ()));
-    fail_unless (strstr (messages.errors[0].c_str (), one[2].c_str ()), "%s: %s",
-        one[2].c_str (), messages.errors[0].c_str ());
-  }
-}

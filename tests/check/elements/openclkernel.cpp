@@ -953,8 +953,6 @@ struct Mistake {
   const char *debug = ""; /* part of the debug text */
 };
 
-const char *const two_kernels = "kernel void a (global int *output) { } kernel void b "
-                                "(global int *output) { }";
 #define SOURCE(arguments, body) "source=\"kernel void k (" arguments ") { " body " }\" "
 #define STRUCT(parameter)                                                                \
   "source=\"typedef struct { float a; int b; } par; typedef struct { par first, last; "  \
@@ -1244,56 +1242,6 @@ TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
 
 /* --- property changes --- */
 
-TEST (test_arguments_and_programs_change_between_two_frames)
-{
-  Folder folder;
-  auto saved = [&] (const char *name, float value) {
-    return save<float> (folder, name, NumberType::f32, {1}, {value});
-  };
-  const std::string one = saved ("one.npy", 1), two = saved ("two.npy", 2);
-  Chain chain (
-      "openclkernel name=k expression=\"gain * x + w\" arguments=a,gain=1.0,w=" + one,
-      tensors ("float32", "3"));
-  auto made = [&] {
-    return values_of<float> (chain.run (bytes_of (std::vector<float> (3, 10))).bytes)[0];
-  };
-  auto set = [&] (const char *property, const std::string &value) {
-    gst_util_set_object_arg (G_OBJECT (chain.element ()), property, value.c_str ());
-  };
-  fail_unless (made () == 11);
-  set ("arguments", "a,gain=2.0,w=" + one);
-  fail_unless (made () == 21);
-  set ("arguments", "a,gain=2.0,w=" + two);
-  fail_unless (made () == 22);
-  set ("expression", "x - w");
-  fail_unless (made () == 8);
-  saved ("two.npy", 3);
-  fail_unless (made () == 8);
-  g_signal_emit_by_name (chain.element (), "reload");
-  fail_unless (made () == 7);
-  fail_unless (messages_on (chain.bus).warnings.empty ());
-}
-
-TEST (test_output_caps_change_between_two_frames)
-{
-  const char *source = "kernel void k (global const uchar *input, global uchar *output) "
-                       "{ output[get_global_id (0)] = input[get_global_id (0)] + 1; }";
-  Chain chain (with_source (source, "output-caps=other/tensors,dimensions=(string)5"),
-      tensors ("uint8", "10"));
-  const Bytes input = pattern (10);
-  for (int length : {5, 3, 10, 5}) {
-    const std::string dimensions = std::to_string (length);
-    gst_util_set_object_arg (G_OBJECT (chain.element ()), "output-caps",
-        ("other/tensors,dimensions=(string)" + dimensions).c_str ());
-    const Output output = chain.run (input);
-    fail_unless_equals_int (int (output.bytes.size ()), length);
-    fail_unless_equals_int (output.bytes[2], guint8 (input[2] + 1));
-    fail_unless (
-        output.caps.find ("dimensions=(string)" + dimensions) != std::string::npos);
-  }
-  fail_unless (messages_on (chain.bus).warnings.empty ());
-}
-
 TEST (test_output_caps_set_during_negotiation_apply_to_next_frame)
 {
   const char *source = "kernel void k (global const uchar *input, global uchar *output) "
@@ -1349,14 +1297,6 @@ seek (Chain &chain)
       gst_element_seek_simple (chain.pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
 }
 
-void
-push_discont (Chain &chain)
-{
-  GstBuffer *buffer = check::buffer_of (bytes_of (std::vector<float> (4, 2)));
-  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
-  chain.push (buffer);
-}
-
 const struct {
   const char *name;
   void (*happens) (Chain &);
@@ -1409,21 +1349,6 @@ TEST_ROWS (test_state_of_a_kernel_is_set_back_unless_it_is_to_be_kept, events)
         keep || row.keeps ? std::vector<double>{20406, 2040608}
                           : std::vector<double>{2, 204},
         row.name);
-  }
-}
-
-TEST (test_a_discont_buffer_sets_the_state_of_a_kernel_back)
-{
-  for (bool keep : {false, true}) {
-    Folder folder;
-    const std::string ones =
-        save<float> (folder, "o.npy", NumberType::f32, {4}, {1, 1, 1, 1});
-    Chain chain (with_source (sums, "arguments=a,sum=" + ones), tensors ("float32", "4"));
-    expect_sums (chain, 4, {3, 305}, "before");
-    g_object_set (chain.element (), "keep-state", keep, nullptr);
-    push_discont (chain);
-    assert_near<float> (chain.pull ().bytes, std::vector<double> (4, keep ? 30507 : 3),
-        1e-6, keep ? "kept" : "set back");
   }
 }
 
@@ -1596,68 +1521,6 @@ TEST (test_each_of_several_outputs_has_its_previous_one)
     expected.insert (expected.end (), second.begin (), second.end ());
     fail_unless (chain.run (bytes_of (input)).bytes == expected, "frame %d", frame);
   }
-}
-
-namespace {
-#define OUTPUTS(...) "source=\"kernel void k (" __VA_ARGS__ ") { }\""
-const struct {
-  const char *program;
-  int count;
-  const char *types, *dimensions, *expected;
-} mistakes_of_outputs[] = {
-    {"expression=x", 2, "int32,int32", "4,4",
-        "output-caps has num_tensors=2, but an expression has one output"},
-    {OUTPUTS ("global int *output0, global int *output1"), 2, "int32", "4,4",
-        "num_tensors=2 in array caps, but types=int32 and dimensions=4,4"},
-    {OUTPUTS ("global int *output0, global int *output1"), 2, "int32,int33", "4,4",
-        "types=int33 in array caps, expected one of"},
-    {OUTPUTS ("global int *output0, global int *output1"), 2, "int8,int8",
-        "9223372036854775807,1", "do not fit into memory"},
-    {OUTPUTS ("global int *output0, global int *output1"), 1, "int32", "4",
-        "has 2 outputs (output0 …), but the output's caps have 1 tensors: set "
-        "num_tensors"},
-    {OUTPUTS ("global int *output0, global int *output1, global int *output2"), 2,
-        "int32,int32", "4,4",
-        "has 3 outputs (output0 …), but the output's caps have 2 tensors: set "
-        "num_tensors"},
-    {OUTPUTS ("global int *output"), 2, "int32,int32", "4,4",
-        "has no argument \"output0\"; the kernel's arguments: __global int *output"},
-};
-} // namespace
-
-TEST_ROWS (test_a_mistake_in_several_outputs_is_one_error, mistakes_of_outputs)
-{
-  Chain chain (std::string ("openclkernel name=k ") + row.program
-                   + several_outputs (row.count, row.types, row.dimensions),
-      tensors ("int32", "4"));
-  chain.start ();
-  chain.push (bytes_of (std::vector<gint32> (4, 1)));
-  const Messages messages = messages_on (chain.bus, 20 * GST_SECOND);
-  fail_unless (messages.errors.size () == 1, "%d errors", int (messages.errors.size ()));
-  fail_unless (messages.errors[0].find (row.expected) != std::string::npos, "%s",
-      messages.errors[0].c_str ());
-}
-
-TEST (test_the_number_of_outputs_changes_between_two_frames)
-{
-  const char *one = "kernel void k (global const int *input, global int *output) { "
-                    "output[get_global_id (0)] = input[get_global_id (0)]; }";
-  const char *two = "kernel void k (global const int *input, global int *output0, global "
-                    "short *output1) { size_t n = get_global_id (0); output0[n] = "
-                    "input[n]; output1[n] = 3; }";
-  Chain chain (with_source (one), tensors ("int32", "4"));
-  const Bytes input = bytes_of (std::vector<gint32>{1, 2, 3, 4});
-  fail_unless (chain.run (input).bytes == input);
-  GstCaps *caps = gst_caps_from_string (
-      "other/tensors,num_tensors=2,types=\"int32,int16\",dimensions=(string)\"4,4\"");
-  g_object_set (chain.element (), "source", two, "output-caps", caps, nullptr);
-  gst_caps_unref (caps);
-  Bytes both = input, second = bytes_of (std::vector<gint16> (4, 3));
-  both.insert (both.end (), second.begin (), second.end ());
-  fail_unless (chain.run (input).bytes == both);
-  g_object_set (chain.element (), "source", one, "output-caps", nullptr, nullptr);
-  fail_unless (chain.run (input).bytes == input);
-  fail_unless (messages_on (chain.bus).warnings.empty ());
 }
 
 /* --- the contents of the output before the kernel runs --- */

@@ -79,32 +79,6 @@ TEST (test_what_is_made_downstream_or_the_property_says)
   }
 }
 
-TEST (test_an_array_without_a_size_is_one_error)
-{
-  for (const char *caps : {"other/tensors,types=uint8", "other/tensors,types=int32,"
-                                                        "dimensions=(string)3:x"}) {
-    Chain chain (
-        std::string ("openclkernelsrc expression=0 output-caps=\"") + caps + "\"");
-    chain.start ();
-    const Messages messages = messages_on (chain.bus, 20 * GST_SECOND);
-    fail_unless (
-        messages.errors.size () == 1, "%d errors", int (messages.errors.size ()));
-  }
-}
-
-TEST (test_a_mistake_at_the_start_is_one_error)
-{
-  for (const char *properties :
-      {"", "source=nonsense", "expression=nothing", "location=/no/such.cl",
-          "source=\"kernel void k (global int *output, int n) { }\""}) {
-    Chain chain (std::string ("openclkernelsrc ") + four + properties);
-    chain.start ();
-    const Messages messages = messages_on (chain.bus, 20 * GST_SECOND);
-    fail_unless (messages.errors.size () == 1, "%s: %d errors", properties,
-        int (messages.errors.size ()));
-  }
-}
-
 /* Skips frames that were made before a change. */
 static Output
 pull_later (Chain &chain)

@@ -799,28 +799,6 @@ TEST_ROWS (test_decoder_names_shapes_that_do_not_fit,
   decoder.harness.messages ().expect_one_error (row.parts);
 }
 
-struct LabelFile {
-  const char *label;
-  std::string contents;
-  const char *part;
-};
-
-TEST_ROWS (test_decoder_refuses_label_files,
-    (std::vector<LabelFile>{
-        {"bytes that are no UTF-8", "cat\ndo\xffg\n", "line 2"},
-        {"NUL", std::string ("cat\0\n", 5), "line 1"},
-        {"long line", "cat\n" + std::string (300, 'x'), "line 2"},
-        {"large", std::string ((1 << 20) + 9, '\n'), "of 1048576 bytes"},
-    }))
-{
-  Folder folder;
-  const std::string file = folder.write ("labels.txt", row.contents);
-  LoneElement decoder ("opencltensordecoder");
-  g_object_set (decoder, "label-file", file.c_str (), nullptr);
-  fail_unless (!decoder.reaches_state (GST_STATE_PAUSED));
-  decoder.messages ().expect_one_error ({"label-file", file, row.part});
-}
-
 TEST (test_decoder_warns_once_of_frames_without_outputs)
 {
   Harness decoder ("opencltensordecoder", caps_of ("RGBA", 8, 8));

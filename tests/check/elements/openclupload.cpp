@@ -579,41 +579,6 @@ TEST (test_links_with_what_people_put_around_it)
   }
 }
 
-TEST (test_other_device_memories_are_refused)
-{
-  Chain chain ("openclupload");
-  Owned<GstCaps> caps =
-      gst_caps_from_string ("video/x-raw(memory:CUDAMemory), format=RGB, "
-                            "width=4, height=4");
-  fail_if (gst_pad_peer_query_accept_caps (chain->srcpad, caps));
-}
-
-TEST (test_caps_change_in_mid_stream)
-{
-  const char *const sequence[] = {
-      "video/x-raw, format=GRAY8, width=64, height=32",
-      "video/x-raw, format=I420, width=320, height=240",
-      "video/x-raw(memory:OpenCLMemory), format=GRAY8, width=16, height=4",
-      "application/octet-stream",
-      "video/x-raw, format=GRAY8, width=4, height=2",
-      "audio/x-raw, format=S16LE, rate=48000, channels=2, layout=interleaved",
-      "application/octet-stream(memory:OpenCLMemory)",
-  };
-  const gsize sizes[] = {2048, 115200, 64, 5, 8, 4000, 77};
-  Chain chain ("openclupload ! opencldownload");
-
-  for (guint round = 0; round < 3; round++) {
-    for (guint i = 0; i < G_N_ELEMENTS (sequence); i++) {
-      chain.set_caps (sequence[i]);
-      for (guint frame = 0; frame < 3; frame++) {
-        check_pattern (
-            chain.pass (pattern_buffer (sizes[i], i + frame)), sizes[i], i + frame);
-      }
-    }
-  }
-  fail_unless (chain.messages ().errors.empty ());
-}
-
 /* --- errors --- */
 
 TEST (test_a_short_frame_is_a_warning_that_names_both_sizes)

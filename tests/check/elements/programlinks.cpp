@@ -195,22 +195,6 @@ TEST_ROWS (test_caps_of_tensor_converter_are_taken,
   }
 }
 
-/* Several tensors per frame and flexible tensors are not supported. */
-TEST_ROWS (test_other_caps_of_nnstreamer_are_refused_in_one_error,
-    {"format=static,num_tensors=2,types=(string)\"uint8,uint8\",dimensions=(string)\"3:4,"
-     "3:4\",framerate=30/1",
-        "format=flexible,framerate=30/1", "format=sparse,num_tensors=1,framerate=30/1"})
-{
-  Pipeline pipeline ("appsrc name=in format=time caps=\"other/tensors,"
-                     + std::string (row)
-                     + "\" ! openclupload ! openclkernel expression=x ! fakesink");
-  gst_app_src_push_buffer (
-      GST_APP_SRC (pipeline["in"]), check::buffer_of (Bytes (24, 1)));
-  const Outcome outcome = pipeline.play ();
-  fail_unless (
-      !outcome.eos && outcome.errors.size () == 1, "%s", outcome.line ().c_str ());
-}
-
 /* --- memory --- */
 
 /* An application keeps pushing its memory. So a later frame would be output into memory

@@ -134,28 +134,3 @@ TEST (test_splashkey_reset_fills_the_store_once)
   fail_unless (!reset);
   assert_same (element.run (dark), dark, "sudden again");
 }
-
-/* A seek flushes, and the source may then have another framerate. */
-TEST (test_splashkey_keeps_what_it_learnt_over_a_flush)
-{
-  ElementUnderTest element ("splashkey");
-  Picture dark (50, 50), bright (50, 50, {255, 255, 255, 255});
-  element.run (dark);
-  for (bool with_caps : {false, true}) {
-    element.flush (with_caps);
-    assert_same (element.run (bright), bright, "what is new after a flush");
-    fail_unless (mask_of (element.run (dark)).count () == 50 * 50);
-  }
-}
-
-TEST (test_splashkey_block_size_changes_while_it_plays)
-{
-  ElementUnderTest element ("splashkey tolerance=0.05");
-  for (int block_size : {16, 5, 64}) {
-    Store store;
-    element.set ("splashkey", "block-size", block_size);
-    for (int time = 0; time < 3; time++)
-      assert_same (element.run (scene (90, 60, time)),
-          store.key (scene (90, 60, time), block_size, 0.05), "splashkey");
-  }
-}

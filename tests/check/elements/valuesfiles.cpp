@@ -141,23 +141,6 @@ TEST (test_no_more_lines_are_read_than_tell_that_there_are_too_many)
   expect_contains_part (refusal (file.path), "17 values or more, expected 16");
 }
 
-/* Also at the limits of a double */
-TEST (test_wavelengths_that_nobody_can_reckon_with_are_one_error)
-{
-  struct {
-    const char *min, *max;
-  } ranges[] = {{"4.9e-324", "1e-323"}, {"4.9e-324", "1"}, {"1e-308", "1e-307"},
-      {"1", "1.7e308"}, {"1e200", "1e201"}, {"1", "1.0000000000000002"}};
-  for (const auto &range : ranges) {
-    check::Outcome outcome = check::run (
-        std::string ("octtestsrc num-buffers=2 ! video/x-raw(memory:OpenCLMemory),"
-                     "width=64,height=4 ! octwindowinterp name=i wavelength-min=")
-        + range.min + " wavelength-max=" + range.max + " ! octfft ! fakesink");
-    expect_equal (outcome.errors_of ("i").size (), 1);
-    expect_contains_part (outcome.errors_of ("i")[0], "wavelength-min to wavelength-max");
-  }
-}
-
 TEST (test_wavelengths_of_a_file_are_refused_as_those_of_a_range)
 {
   Path file;

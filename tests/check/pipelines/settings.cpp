@@ -32,8 +32,6 @@ const Chain interp_fused = {SPECTRA, "octwindowinterp name=knobs ", "! octfft"};
 const Chain interp_real = {SPECTRA, "octwindowinterp name=knobs ",
     "! application/x-oct" DEVICE_MEMORY ",format=F32LE ! octfft"};
 const Chain fft = {SPECTRA, "octwindowinterp ! octfft name=knobs ", ""};
-const Chain fft_lines = {SPECTRA, "octwindowinterp ! octfft fused=never name=knobs ",
-    "! application/x-oct" DEVICE_MEMORY ",format=F32LE"};
 const Chain fft_of_64 = {SPECTRA, "octwindowinterp ! octfft depth-start=64 name=knobs ",
     "! video/x-raw" DEVICE_MEMORY ",height=64"};
 const Chain average = {
@@ -151,12 +149,6 @@ const Row rows[] = {
             {"wavelength-max=1187", nullptr,
                 "depths=<30,50> amplitudes=<900,300> level=15000 wavelength-min=1433 "
                 "wavelength-max=1187"}}},
-    {interp,
-        {{"wavelength-min=1187", "wavelength-min 1187 and wavelength-max 0", ""},
-            {"wavelength-max=1433", nullptr, "wavelength-min=1187 wavelength-max=1433"},
-            {"wavelength-max=0", "wavelength-min 1187 and wavelength-max 0",
-                "wavelength-min=1187 wavelength-max=1433"},
-            {"wavelength-min=0", nullptr, ""}}},
     {interp_fused,
         {{"wavelengths=/no/such", "wavelengths file /no/such cannot be opened", ""},
             {"wavelengths= background=file", "background-file is not set, expected", ""},
@@ -170,17 +162,6 @@ const Row rows[] = {
         {{"dispersion-a2=0.001", "downstream does not accept application/x-oct", ""},
             {"window=blackman", nullptr, ""},
             {"dispersion-a2=0", nullptr, "window=blackman"}}},
-    {fft, {{"db-min=70", "db-min is 70 and db-max is 60", ""},
-              {"db-max=120", nullptr, "db-min=70 db-max=120"},
-              {"depth-start=128", "depth-start is 128 and depth-count is 0",
-                  "db-min=70 db-max=120"},
-              {"db-min=60 depth-start=100 depth-count=20", nullptr,
-                  "db-min=60 db-max=120 depth-start=100 depth-count=20"}}},
-    {fft_lines, {{"depth-count=129", "depth-start is 0 and depth-count is 129", ""},
-                    {"depth-count=28", nullptr, "depth-count=28"},
-                    {"depth-start=101", "depth-start is 101 and depth-count is 28",
-                        "depth-count=28"},
-                    {"depth-start=100", nullptr, "depth-start=100 depth-count=28"}}},
     {fft_of_64,
         {{"depth-count=32", "downstream does not accept", ""},
             {"depth-count=64 depth-start=20", nullptr, "depth-start=20 depth-count=64"},
@@ -231,35 +212,6 @@ const Pair pairs[] = {
     {fill, "color=0xff0000ff method=paint", "color=0x80ff0000 method=composite"},
 };
 
-/* Settings that do not fit the frame size, before and after other elements */
-struct Misfit {
-  std::string elements;
-  std::vector<std::string> reason; /* the property, its value and the actual size */
-  const char *size = "width=256,height=24";
-};
-
-const Misfit misfits[] = {
-    {"octscan flyback=24", {"octscan", "flyback=24", "24 A-lines"}},
-    {"octscan lines=25", {"octscan", "lines=25", "24 A-lines"}},
-    {"octscan lines=20 flyback=5 b-scans-per-buffer=1",
-        {"octscan", "lines=20", "flyback=5", "24 A-lines", "25"}},
-    {"octscan lines=13 b-scans-per-buffer=2",
-        {"octscan", "lines=13", "b-scans-per-buffer=2", "12 A-lines"}},
-    {"octwindowinterp ! octfft ! octscan lines=30 columns=true",
-        {"octscan", "lines=30", "24 A-lines"}},
-    {"octwindowinterp first-sample=40000 ! octfft",
-        {"octwindowinterp", "first-sample 40000", "256"}},
-    {"octwindowinterp first-sample=250 ! octfft",
-        {"octwindowinterp", "first-sample 250", "256"}},
-    {"octwindowinterp samples=8 ! octfft", {"octwindowinterp", "samples 8", "256"}},
-    {"octwindowinterp ! octfft", {"octwindowinterp", "8 samples per A-line"},
-        "width=8,height=24"},
-    {"octwindowinterp ! octfft depth-count=129", {"octfft", "depth-count is 129", "128"}},
-    {"octwindowinterp ! octfft depth-start=128", {"octfft", "depth-start is 128", "128"}},
-    {"octwindowinterp ! octfft depth-start=100 depth-count=29",
-        {"octfft", "depth-start is 100 and depth-count is 29", "128"}},
-};
-
 struct Turning {
   GstObject *knobs;
   const Pair &pair;
@@ -277,16 +229,6 @@ turn_quickly (gpointer data)
   return nullptr;
 }
 } // namespace
-
-TEST_ROWS (test_settings_that_do_not_fit_the_frames_are_an_error_with_a_reason, misfits)
-{
-  const Outcome outcome =
-      run (text ("videotestsrc num-buffers=2 ! video/x-raw,format=GRAY16_LE,%s ! "
-                 "openclupload ! %s ! fakesink",
-          row.size, row.elements.c_str ()));
-  fail_if (outcome.eos || outcome.errors.empty (), "%s", row.elements.c_str ());
-  expect_contains (outcome.errors[0], row.reason);
-}
 
 /* A source of any size generates frames of the required size. */
 TEST (test_settings_choose_the_size_where_the_source_leaves_it_open)
