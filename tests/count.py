@@ -73,10 +73,13 @@ def judge_left_out(programs):
 def read_programs(path):
     try:
         with open(path, encoding="utf-8") as log:
-            return [json.loads(line) for line in log if line.strip()]
+            programs = [json.loads(line) for line in log if line.strip()]
     except OSError as error:
         print(error, file=sys.stderr)
         return []
+    for program in programs:  # "gst-opencl:numpy / pipelines_convert" of a test with a suite
+        program["name"] = program["name"].rpartition(" / ")[2]
+    return programs
 
 
 def print_slowest(number, programs):
