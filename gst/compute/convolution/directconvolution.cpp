@@ -263,7 +263,7 @@ public:
     const Extent &input_extent = convolution.input, &made = convolution.output;
     const Placement &from = input.place, &to = output.place;
     const gssize size = sizeof (cl_double);
-    const gsize items = made.count ();
+    const gsize items = fours () * made.pixels () * made.images;
     return kernel.launch (queue, items, 1, error, input.data, cl_long (from.offset),
         cl_long (from.image), cl_long (from.channel), cl_long (from.line),
         cl_long (from.column), cl_int (input_extent.height), cl_int (input_extent.width),
@@ -275,7 +275,7 @@ public:
         cl_int (convolution.filters_of_group ()), bias (),
         Finishing (convolution).numbers, output.data, cl_long (gssize (to.offset) / size),
         cl_long (to.image / size), cl_long (to.channel / size), cl_long (to.line / size),
-        cl_long (to.column / size), cl_int (made.channels), cl_int (made.height),
+        cl_long (to.column / size), cl_int (fours ()), cl_int (made.height),
         cl_int (made.width), cl_uint (items));
   }
 
@@ -285,12 +285,51 @@ private:
     FiltersOf<double> filters;
     if (!filters.read (convolution, error))
       return false;
-    weights =
-        opencl::share_table (context, filters.weights_in_order (convolution), error);
+    weights = opencl::share_table (context, weights_of (filters), error);
     if (!weights ())
       return false;
-    bias = opencl::share_table (context, filters.biases_in_order (convolution), error);
+    bias = opencl::share_table (context, biases_of (filters), error);
     return bias () != nullptr;
+  }
+
+  gsize fours_of_group () const { return (convolution.filters_of_group () + 3) / 4; }
+  gsize fours () const { return convolution.groups * fours_of_group (); }
+
+  /* Calls `use` with the index of the n-th filter of `four`, if the group has it. */
+  template <typename Use> void use_filter (gsize four, gsize n, Use use) const
+  {
+    const gsize of_group = convolution.filters_of_group ();
+    const gsize filter = four % fours_of_group () * 4 + n;
+    if (filter < of_group)
+      use (four / fours_of_group () * of_group + filter);
+  }
+
+  /* In the kernel's order */
+  std::vector<cl_double> weights_of (const FiltersOf<double> &filters) const
+  {
+    const gsize channels = convolution.channels_of_group ();
+    const gsize columns = convolution.tap_columns;
+    const gsize of_four = convolution.taps () * channels;
+    std::vector<cl_double> ordered (fours () * of_four * 4, 0);
+    for (gsize four = 0; four < fours (); four++)
+      for (gsize k = 0; k < of_four; k++)
+        for (gsize n = 0; n < 4; n++)
+          use_filter (four, n, [&] (gsize filter) {
+            const gsize tap = k / channels;
+            ordered[(four * of_four + k) * 4 + n] =
+                filters.weight (filter, k % channels, tap / columns, tap % columns);
+          });
+    return ordered;
+  }
+
+  std::vector<cl_double> biases_of (const FiltersOf<double> &filters) const
+  {
+    std::vector<cl_double> biases (fours () * 4, 0);
+    for (gsize four = 0; four < fours (); four++)
+      for (gsize n = 0; n < 4; n++)
+        use_filter (four, n,
+            [&] (gsize filter) { biases[four * 4 + n] = filters.bias (filter); });
+    return biases;
   }
 
   bool create_kernel (GstOpenCLContext *context, GError **error)
