@@ -439,7 +439,7 @@ private:
     return run ? push_frame () : read_header ();
   }
 
-  /* --- a source that pushes --- */ /* --- a source that pushes --- */
+  /* --- a source that pushes --- */
 
   bool is_between_runs () const
   {

@@ -70,7 +70,7 @@ def rendered(composites):
 
 
 def screen(one_in, area=1):
-    """Green pixels with noise, and one in so many of any colour"""
+    """Returns noisy green pixels, of which one in `one_in` has a random colour."""
     row, column = np.mgrid[:ROWS, :COLUMNS] // area
     number = random(ROWS * COLUMNS)[row * COLUMNS + column]
     noise = number // 16 % 48
