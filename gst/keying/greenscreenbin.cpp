@@ -475,16 +475,20 @@ try_screen (GstGreenscreenBin *self, GstPad *source, Screen screen)
   return failure ? failure : g_strdup ("its elements do not start");
 }
 
-/* Changes to the screen that was set. Runs in the streaming thread, between two
- * frames. */
+/* Changes to the screen that was set. Runs in the streaming thread, between two frames.
+ * Waits for a later frame while the bin changes state: an element that does not start
+ * would let that change fail, too. */
 static GstPadProbeReturn
 follow_screen (GstPad *source, GstPadProbeInfo *, gpointer data)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
+  if (!GST_STATE_TRYLOCK (self))
+    return GST_PAD_PROBE_PASS;
   GST_OBJECT_LOCK (self);
   const Screen wanted = self->wanted_screen;
   GST_OBJECT_UNLOCK (self);
   gchar *failure = wanted != self->screen ? try_screen (self, source, wanted) : nullptr;
+  GST_STATE_UNLOCK (self);
   if (!failure)
     return GST_PAD_PROBE_REMOVE;
   GST_OBJECT_LOCK (self);
