@@ -44,7 +44,7 @@
 #include "elements.h"
 #include "streamcaps.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>

@@ -48,10 +48,10 @@
 #include "sorting.hpp"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>

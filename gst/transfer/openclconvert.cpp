@@ -64,8 +64,8 @@
 #include "scaling.hpp"
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/device/kernel.hpp>

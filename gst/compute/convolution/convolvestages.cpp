@@ -5,12 +5,12 @@
 #include "convolvestages.hpp"
 
 #include <gst/common/debugswitch.hpp>
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 #include <algorithm>

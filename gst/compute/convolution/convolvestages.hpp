@@ -6,7 +6,7 @@
 
 #include "convolver.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
 

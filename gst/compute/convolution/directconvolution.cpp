@@ -5,8 +5,8 @@
 #include "convolvestages.hpp"
 #include "../macro.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
 

@@ -4,9 +4,9 @@
  */
 #include "convolvestages.hpp"
 
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 namespace compute {

@@ -6,9 +6,9 @@
 #include "../macro.hpp"
 
 #include <gst/common/arrayformat.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/gstopenclcontext.h>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 
 #include <algorithm>
 

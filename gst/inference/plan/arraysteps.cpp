@@ -6,8 +6,8 @@
 
 #include <gst/compute/product.hpp>
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 #include <algorithm>
 

@@ -7,9 +7,9 @@
 #include "step.hpp"
 
 #include <gst/compute/reduction.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 #include <functional>
 

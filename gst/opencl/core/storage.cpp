@@ -7,10 +7,10 @@
 #include "context.hpp"
 #include "frame.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 namespace opencl {
 /* --- device memory --- */

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/opencl-prelude.h>
 #include <gst/opencl/gstopenclerror.h>

@@ -8,8 +8,8 @@
 #include <gst/common/buffers.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/core/frame.hpp>

@@ -6,7 +6,7 @@
 
 #include "compositorpad.h"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/gstopenclframe.h>
