@@ -69,7 +69,9 @@ Format::Format (GstCaps *caps)
 
 ElementCore::ElementCore (GstElement *element)
     : element (element), device (g_strdup (GST_OPENCL_DEVICE_DEFAULT)),
-      async_depth_ (default_async_depth), inputs_ (element),
+      async_depth_ (default_async_depth),
+      inputs_ (
+          element, [this] (GError *error, const Place &place) { report (error, place); }),
       in_flight (gst_opencl_in_flight_new ())
 {
   g_object_set_qdata (G_OBJECT (element), core_quark (), this);

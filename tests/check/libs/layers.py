@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Folders of gst/ and the self-check include only the folders that they may.
+"""Folders of gst/ and the self-check include only the folders that they may, and no two files of gst/
+include each other, also through others. A header and its source count as one file.
 
 usage: layers.py SOURCE_ROOT
 """
@@ -70,10 +71,26 @@ def reached_from(path, includes):
     return reached
 
 
+def unit_of(path):
+    return re.sub(r"\.[a-z]+$", "", path)
+
+
+def cycles_of(includes):
+    """Returns the sets of units that include each other, as lines of text."""
+    units = {}
+    for path, names in includes.items():
+        units.setdefault(unit_of(path), set()).update(
+            unit_of(name) for name in names if unit_of(name) != unit_of(path))
+    reached = {unit: reached_from(unit, units) for unit in units}
+    return {"cycle of includes: " + " ".join(sorted(
+                other for other in reached[unit] if unit in reached.get(other, ())))
+            for unit in units if unit in reached[unit]}
+
+
 def main(root):
     """Prints each include that is not allowed."""
     includes = read_includes(root)
-    wrong = []
+    wrong = [*cycles_of(includes)]
     for path, names in includes.items():
         upper = layer_of(path)
         if not upper:
