@@ -45,7 +45,6 @@
  */
 #include "streamcaps.hpp"
 #include "elements.h"
-#include "sorting.hpp"
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/core/deviceinfo.hpp>
@@ -60,6 +59,7 @@
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/reduction/sorting.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
  */
 #include "kernelstep.hpp"
 
-#include <gst/compute/product.hpp>
+#include <gst/reduction/product.hpp>
 
 #include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/core/deviceinfo.hpp>

@@ -6,7 +6,7 @@
 
 #include "step.hpp"
 
-#include <gst/compute/reduction.hpp>
+#include <gst/reduction/reduction.hpp>
 #include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/core/deviceinfo.hpp>
@@ -14,7 +14,7 @@
 #include <functional>
 
 namespace inference {
-using compute::macro;
+using opencl::macro;
 
 #define INFERENCE_KERNELS "/org/freedesktop/gstreamer/opencl/inference/"
 

@@ -21,19 +21,23 @@ MAY_INCLUDE = {
     DEVICE: (PUBLIC, COMMON, CORE),
     ELEMENTS: (PUBLIC, COMMON, CORE, DEVICE),
 }
+# Static libraries of several plugins
+SHARED = ["gst/convolution", "gst/reduction"]
+for folder in SHARED:
+    MAY_INCLUDE[folder] = (PUBLIC, COMMON, CORE, DEVICE)
 PLUGINS = ["gst/transfer", "gst/compute", "gst/inference", "gst/keying", "gst/npy", "gst/oct"]
 for plugin in PLUGINS:
     MAY_INCLUDE[plugin] = (PUBLIC, COMMON, CORE, DEVICE, ELEMENTS)
-# Networks use the convolutions and reductions of gst/compute, and keyfill the blending of
-# gst/transfer: private libraries of both plugins.
-MAY_INCLUDE["gst/inference"] += ("gst/compute",)
+for plugin in ("gst/compute", "gst/inference"):
+    MAY_INCLUDE[plugin] += ("gst/convolution", "gst/reduction")
+# keyfill uses the blending of gst/transfer: a private library of both plugins.
 MAY_INCLUDE["gst/keying"] += ("gst/transfer",)
 # The program of the self-check knows the elements by their names and properties.
 SELFCHECK = "tools/selfcheck"
 MAY_INCLUDE[SELFCHECK] = (PUBLIC, COMMON, CORE)
 # These reach no internal header, not even through another header. Of core/ they may reach the
 # headers that all files need.
-ABOVE = [*PLUGINS, SELFCHECK]
+ABOVE = [*SHARED, *PLUGINS, SELFCHECK]
 INTERNAL = (CORE, DRIVERS)
 OPEN = [f"{CORE}/{name}" for name in (
     "devicebuffer.hpp", "deviceinfo.hpp", "gstopenclcheck.h", "gstopenclcontext-private.hpp",

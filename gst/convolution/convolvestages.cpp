@@ -17,7 +17,7 @@
 
 namespace compute {
 namespace {
-#define RESOURCES "/org/freedesktop/gstreamer/opencl/compute/"
+#define RESOURCES "/org/freedesktop/gstreamer/opencl/convolution/"
 
 /* Extra elements after the planes, because vectors are read beyond the end of a row */
 const gsize slack = 64 * 16;

@@ -11,7 +11,7 @@
 
 namespace compute {
 namespace {
-#define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvespectrum.cl"
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/convolution/convolvespectrum.cl"
 
 struct FreePlan {
   void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_unref (plan); }

@@ -10,7 +10,7 @@
 
 namespace compute {
 namespace {
-#define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvewinograd.cl"
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/convolution/convolvewinograd.cl"
 
 /* As in the kernel. */
 const gsize taps = 3, made = 4, tile = 6;
