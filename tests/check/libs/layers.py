@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     ELEMENTS: (PUBLIC, COMMON, CORE, DEVICE),
 }
 # Static libraries of several plugins
-SHARED = ["gst/convolution", "gst/reduction"]
+SHARED = ["gst/composition", "gst/convolution", "gst/reduction"]
 for folder in SHARED:
     MAY_INCLUDE[folder] = (PUBLIC, COMMON, CORE, DEVICE)
 PLUGINS = ["gst/transfer", "gst/compute", "gst/inference", "gst/keying", "gst/npy", "gst/oct"]
@@ -30,8 +30,8 @@ for plugin in PLUGINS:
     MAY_INCLUDE[plugin] = (PUBLIC, COMMON, CORE, DEVICE, ELEMENTS)
 for plugin in ("gst/compute", "gst/inference"):
     MAY_INCLUDE[plugin] += ("gst/convolution", "gst/reduction")
-# keyfill uses the blending of gst/transfer: a private library of both plugins.
-MAY_INCLUDE["gst/keying"] += ("gst/transfer",)
+for plugin in ("gst/transfer", "gst/keying"):
+    MAY_INCLUDE[plugin] += ("gst/composition",)
 # The program of the self-check knows the elements by their names and properties.
 SELFCHECK = "tools/selfcheck"
 MAY_INCLUDE[SELFCHECK] = (PUBLIC, COMMON, CORE)
