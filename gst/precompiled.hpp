@@ -15,4 +15,4 @@
 #include <gst/base/base.h>
 #include <gst/video/video.h>
 
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>

@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
 

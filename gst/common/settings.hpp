@@ -1,5 +1,32 @@
 /* Properties of an element, committed together between two frames
  *
+ * An element with the property `gain`:
+ *
+ *   struct GainSettings {
+ *     gdouble gain = 1; // the default
+ *   };
+ *   struct _GstGain {
+ *     GstBaseTransform parent;
+ *     opencl::Settings<GainSettings> *settings;
+ *   };
+ *   static const opencl::PropertyTable<GainSettings> properties = {
+ *       {"gain", "Gain", "Factor of each sample", &GainSettings::gain, {0, 16},
+ *           opencl::controllable},
+ *   };
+ *
+ *   // In gst_gain_init() and gst_gain_class_init(). opencl::FilterElement does both.
+ *   self->settings = new opencl::Settings<GainSettings> (self, properties);
+ *   opencl::install_settings<&GstGain::settings> (klass, properties);
+ *
+ *   // In the streaming thread, before each frame: takes new values, unless prepare() fails.
+ *   // Then the old ones stay, and its error is a warning on the bus.
+ *   self->settings->update ([=] (const GainSettings &wanted, GError **error) {
+ *     return prepare (self, wanted, error);
+ *   });
+ *   const gdouble gain = self->settings->current ().gain; // of this frame
+ *
+ * Values that are always valid need no update(): committed() returns the last ones.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once

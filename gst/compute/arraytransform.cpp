@@ -4,7 +4,7 @@
  */
 #include "arraytransform.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
 #include <gst/opencl/device/kernel.hpp>
 

@@ -8,9 +8,9 @@
 #include "program/kernelsource.hpp"
 
 #include <gst/common/text.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 

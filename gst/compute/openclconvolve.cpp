@@ -40,11 +40,11 @@
  *   opencldownload ! videoconvert ! autovideosink
  * ]| Edge detection
  */
-#include "convolution/convolver.hpp"
 #include "elements.h"
 #include "streamcaps.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/convolution/convolver.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
@@ -225,7 +225,7 @@ find_convolution (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
   gst_video_info_init (&info);
   if (stream.is_video)
     gst_video_info_from_caps (&info, input);
-  return compute::make_convolution (settings, kernel, bias, stream,
+  return compute::make_convolution (settings, kernel, bias, stream.array,
       GST_VIDEO_INFO_FORMAT (&info), convolution, output, error);
 }
 

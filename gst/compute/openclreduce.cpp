@@ -45,13 +45,12 @@
  */
 #include "streamcaps.hpp"
 #include "elements.h"
-#include "sorting.hpp"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
@@ -60,6 +59,7 @@
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/reduction/sorting.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 #endif
 
 #include <gst/common/videoformats.hpp>
-#include <gst/compute/convolution/taps.hpp>
+#include <gst/convolution/taps.hpp>
 
 #include <cstring>
 #include <tuple>

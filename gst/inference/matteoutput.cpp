@@ -4,7 +4,7 @@
  */
 #include "matteoutput.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/common/colorconversion.hpp>

@@ -4,7 +4,7 @@
  */
 #include "networkinputs.hpp"
 
-#include <gst/compute/convolution/taps.hpp>
+#include <gst/convolution/taps.hpp>
 
 #include <algorithm>
 #include <cmath>

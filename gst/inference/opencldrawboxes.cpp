@@ -28,9 +28,9 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/text.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
 #include <gst/opencl/elements/filterelement.hpp>

@@ -6,7 +6,7 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/videoformats.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
 #include <gst/opencl/gstopenclframe.h>
 

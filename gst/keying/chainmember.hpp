@@ -7,7 +7,7 @@
 #include "keychain.hpp"
 
 #include <gst/opencl/device/gstopencldeferral.h>
-#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/core/gstopencldeferred.h>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclframe.h>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <functional>

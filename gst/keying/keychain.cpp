@@ -6,7 +6,7 @@
 
 #include "unkeyed.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclframe.h>
 

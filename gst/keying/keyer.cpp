@@ -5,8 +5,8 @@
 #include "keyer.hpp"
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
 #include <gst/opencl/gstopenclframe.h>
 

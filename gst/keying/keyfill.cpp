@@ -29,7 +29,7 @@
 #include <gst/opencl/device/readframe.hpp>
 #include <gst/opencl/elements/auxiliarystream.hpp>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/transfer/compositor/composition.hpp>
+#include <gst/composition/composition.hpp>
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 

@@ -30,7 +30,7 @@
  *
  * Since: 0.3
  */
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>

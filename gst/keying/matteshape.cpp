@@ -22,8 +22,8 @@
  *
  * Since: 0.2
  */
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/transfer/compositor/gaussian.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/device/gaussian.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>

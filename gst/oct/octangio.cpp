@@ -85,12 +85,12 @@
 #include <vector>
 
 #include <gst/common/buffers.hpp>
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/frameaccess.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include "angio/flowfilter.hpp"

@@ -38,12 +38,12 @@
 #include <cmath>
 #include <memory>
 
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "depth/shownkernel.hpp"

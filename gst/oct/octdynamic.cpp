@@ -60,7 +60,7 @@
 #include <vector>
 
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include "angio/repeatgroup.hpp"
 #include "angio/widekernels.hpp"

@@ -44,16 +44,16 @@
 #include <optional>
 #include <tuple>
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/device/gstopenclfft.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/device/preparation.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
-#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/core/gstopencldeferred.h>
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>
 

@@ -49,14 +49,14 @@
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclframe.h>

@@ -44,7 +44,7 @@
 #include <cmath>
 #include <utility>
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/elements/filterelement.hpp>

@@ -102,7 +102,7 @@
 #include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include "elements.h"

@@ -26,7 +26,7 @@
  * Since: 0.4
  */
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/elements/filterelement.hpp>

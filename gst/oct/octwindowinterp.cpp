@@ -131,7 +131,7 @@
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/device/preparation.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/elements/filterelement.hpp>

@@ -50,7 +50,7 @@
  *   videotestsrc pattern=ball ! openclupload ! openclconvert ! mix.sink_1
  * ]|
  */
-#include "compositor/composition.hpp"
+#include "compositor/compositorpad.h"
 #include "convertcaps.hpp"
 #include "elements.h"
 
@@ -58,6 +58,7 @@
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/common/settings.hpp>
+#include <gst/composition/composition.hpp>
 #include <gst/opencl/gstopenclaggregator.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/video/navigation.h>

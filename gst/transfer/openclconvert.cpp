@@ -61,13 +61,13 @@
 #include "convertcaps.hpp"
 #include "elements.h"
 #include "geometry.hpp"
-#include "scaling.hpp"
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/videoformats.hpp>
+#include <gst/composition/scaling.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/device/videoarguments.hpp>

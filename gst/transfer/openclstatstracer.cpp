@@ -48,7 +48,7 @@
 
 #include <gst/gsttracer.h>
 #include <gst/gsttracerrecord.h>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 #include <algorithm>
 #include <mutex>

@@ -12,7 +12,7 @@
 #include "transfercaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclbuffer.h>

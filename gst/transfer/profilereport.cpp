@@ -5,7 +5,7 @@
 #include "profilereport.hpp"
 
 #include <gst/common/elementbin.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 #include <map>
 #include <mutex>

@@ -5,8 +5,8 @@
 #include "baselines.hpp"
 #include "keyingchain.hpp"
 
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 namespace bench {

@@ -4,8 +4,8 @@
  */
 #include "baselines.hpp"
 
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
 #include <gst/opencl/gstopenclcontext.h>
 

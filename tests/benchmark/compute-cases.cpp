@@ -7,7 +7,7 @@
 #include "keyingchain.hpp"
 #include "session.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 namespace bench {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "baselines.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/npyfile.hpp>
 #include <gst/opencl/gstopenclcontext.h>

@@ -7,12 +7,12 @@
  */
 #include "baselines.hpp"
 
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/gstopenclcontext.h>
 #include "keyingchain.hpp"
 
 #include <gst/inference/network.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 namespace bench {
 namespace {

@@ -4,9 +4,9 @@
  */
 #include "session.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 namespace bench {

@@ -7,7 +7,7 @@
 #include <gst/inference/graph/graph.hpp>
 #include <gst/inference/plan/plan.hpp>
 #include <gst/inference/plan/tensor.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 #include <cmath>

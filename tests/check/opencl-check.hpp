@@ -8,8 +8,8 @@
 
 #include "device-kind.hpp"
 
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
 namespace check {

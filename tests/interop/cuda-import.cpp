@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <atomic>
 #include <dirent.h>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclexternal.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <iostream>

@@ -9,7 +9,7 @@
  */
 #include "checkcases.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 #include <gst/common/platform.hpp>
 

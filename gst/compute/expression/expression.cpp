@@ -11,7 +11,7 @@
 
 #include "expressionparser.hpp"
 
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
 #include <algorithm>

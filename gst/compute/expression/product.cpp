@@ -4,9 +4,8 @@
  */
 #include "expression.hpp"
 
-#include "../product.hpp"
-
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/reduction/product.hpp>
 
 namespace compute {
 namespace {

@@ -6,14 +6,14 @@
 
 #include "kernelsource.hpp"
 
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclframe.h>
 

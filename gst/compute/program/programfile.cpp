@@ -4,12 +4,12 @@
  */
 #include "programfile.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/common/platform.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/gstopenclcontext.h>
 
 #include <CL/cl_ext.h>

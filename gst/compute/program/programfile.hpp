@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/gstopenclcontext.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclerror.h>
 
 #include <string>

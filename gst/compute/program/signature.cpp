@@ -5,9 +5,9 @@
 #include "kernelsource.hpp"
 #include "signature.hpp"
 
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/common/arrayformat.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/gst.h>
 
 #include <string>

@@ -6,7 +6,7 @@
 
 #include "signature.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
  */
 #include "detector.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
 
 #include <algorithm>

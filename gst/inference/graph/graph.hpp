@@ -6,8 +6,8 @@
 
 #include "elementops.hpp"
 
-#include <gst/compute/convolution/convolution.hpp>
-#include <gst/compute/reduction.hpp>
+#include <gst/convolution/convolution.hpp>
+#include <gst/reduction/reduction.hpp>
 
 #include <deque>
 #include <optional>

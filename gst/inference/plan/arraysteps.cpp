@@ -4,10 +4,10 @@
  */
 #include "kernelstep.hpp"
 
-#include <gst/compute/product.hpp>
+#include <gst/reduction/product.hpp>
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 #include <algorithm>
 

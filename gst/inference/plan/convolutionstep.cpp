@@ -4,7 +4,7 @@
  */
 #include "step.hpp"
 
-#include <gst/compute/convolution/convolver.hpp>
+#include <gst/convolution/convolver.hpp>
 
 #include <algorithm>
 

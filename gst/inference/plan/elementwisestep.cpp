@@ -8,7 +8,7 @@
  */
 #include "kernelstep.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
 #include <algorithm>

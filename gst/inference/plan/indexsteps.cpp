@@ -5,7 +5,7 @@
  */
 #include "kernelstep.hpp"
 
-#include <gst/compute/sorting.hpp>
+#include <gst/reduction/sorting.hpp>
 
 #include <algorithm>
 

@@ -6,15 +6,15 @@
 
 #include "step.hpp"
 
-#include <gst/compute/reduction.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/reduction/reduction.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 #include <functional>
 
 namespace inference {
-using compute::macro;
+using opencl::macro;
 
 #define INFERENCE_KERNELS "/org/freedesktop/gstreamer/opencl/inference/"
 

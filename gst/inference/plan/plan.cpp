@@ -6,8 +6,8 @@
 
 #include "../graph/graph.hpp"
 
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 
 #include <algorithm>
 #include <atomic>

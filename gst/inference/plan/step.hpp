@@ -8,7 +8,7 @@
 #include "tensor.hpp"
 
 #include <gst/opencl/gstopenclcontext.h>
-#include <gst/compute/convolution/convolver.hpp>
+#include <gst/convolution/convolver.hpp>
 
 #include <memory>
 

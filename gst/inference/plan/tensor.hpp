@@ -6,7 +6,7 @@
 
 #include "../model/array.hpp"
 
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include <glib.h>
 #include <vector>

@@ -4,7 +4,7 @@
  */
 #include "kernelstep.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 
 namespace inference {
 namespace {

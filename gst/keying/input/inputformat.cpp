@@ -9,8 +9,8 @@
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <string>

@@ -7,7 +7,7 @@
 #include "../garbagepolygon.hpp"
 #include "../input/pixelformats.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclfilter.h>
 

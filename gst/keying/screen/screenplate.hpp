@@ -9,7 +9,7 @@
 
 #include <gst/common/settings.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclfilter.h>
 

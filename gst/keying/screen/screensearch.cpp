@@ -4,7 +4,7 @@
  */
 #include "screensearch.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>

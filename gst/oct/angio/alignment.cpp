@@ -6,7 +6,7 @@
 
 #include <cmath>
 #include <vector>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 
 namespace oct {
 namespace {

@@ -7,7 +7,7 @@
 #include "repeats.hpp"
 #include "widekernels.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 
 namespace oct {
 /* Finds the shift of each repeat on the device, see octalign.cl. It stays there. */

@@ -6,7 +6,7 @@
 
 #include "widekernels.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 namespace oct {

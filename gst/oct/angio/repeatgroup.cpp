@@ -5,7 +5,7 @@
 #include "repeatgroup.hpp"
 #include "../depth/structuremeta.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclerror.h>
 
 namespace oct {

@@ -8,7 +8,7 @@
 #include "alignment.hpp"
 #include "repeats.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
 #include <functional>

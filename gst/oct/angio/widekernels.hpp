@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
 #include <string>

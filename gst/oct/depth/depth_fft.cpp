@@ -4,10 +4,10 @@
  */
 #include "display.hpp"
 
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 namespace oct {
 namespace {

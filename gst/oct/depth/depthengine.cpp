@@ -4,9 +4,9 @@
  */
 #include "depthengine.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/device/gstopenclfft.h>
 

@@ -6,7 +6,7 @@
 
 #include "../spectra/rawspectra.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
 
 #include <memory>

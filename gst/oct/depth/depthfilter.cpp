@@ -10,7 +10,7 @@
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/core/gstopencldeferred.h>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclframe.h>
 #include <algorithm>

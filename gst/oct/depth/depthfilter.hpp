@@ -11,7 +11,7 @@
 
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <memory>

@@ -4,9 +4,9 @@
  */
 #include "display.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 #include <cmath>
 #include <vector>

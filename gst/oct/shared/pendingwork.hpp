@@ -6,7 +6,7 @@
 
 #include <memory>
 #include <utility>
-#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/core/gstopencldeferred.h>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>

@@ -5,10 +5,10 @@
 #include "plot.hpp"
 
 #include <gst/common/text.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/gstopenclinflight.h>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/gstopenclframe.h>
 

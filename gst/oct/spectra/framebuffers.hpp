@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 
 #include <atomic>
 #include <memory>

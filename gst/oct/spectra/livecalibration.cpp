@@ -7,7 +7,7 @@
 #include "../shared/arrayfield.hpp"
 #include "../calibration/mirrors.hpp"
 
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
 
 #include <utility>

@@ -7,8 +7,8 @@
 #include "../calibration/sharpness.hpp"
 #include "../recordings/rawformat.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
 
 #include <algorithm>

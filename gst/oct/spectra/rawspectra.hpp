@@ -6,7 +6,7 @@
 
 #include "../calibration/valuesfile.hpp"
 
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include <memory>
 

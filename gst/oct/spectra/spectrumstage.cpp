@@ -4,7 +4,7 @@
  */
 #include "spectrumstage.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octwindowinterp.cl"

@@ -5,8 +5,8 @@
  */
 #include "unpacking.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/unpack.cl"
 

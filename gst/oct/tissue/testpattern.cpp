@@ -9,7 +9,7 @@
 #include "testpattern.hpp"
 #include "../shared/errors.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 namespace opencl {

@@ -5,8 +5,8 @@
 #include "devicechoice.hpp"
 
 #include <gst/common/platform.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
 

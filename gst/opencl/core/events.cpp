@@ -6,12 +6,11 @@
 
 #include "context.hpp"
 #include "hooks.hpp"
-#include "queues.hpp"
 
 #include <gst/common/timelimit.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 #include <algorithm>
 #include <glib.h>
@@ -313,9 +312,9 @@ AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError 
 }
 
 bool
-AccessEvents::Pending::is_pending_outside (const ThreadQueues &queues) const
+AccessEvents::Pending::is_pending_outside (const IsOwn &own) const
 {
-  return queue && !queues.contains (queue) && event.status () > CL_COMPLETE;
+  return queue && !own (queue) && event.status () > CL_COMPLETE;
 }
 
 bool
@@ -342,12 +341,11 @@ AccessEvents::are_known_complete () const
 }
 
 bool
-AccessEvents::are_pending_outside (const ThreadQueues &queues) const
+AccessEvents::are_pending_outside (const IsOwn &own) const
 {
-  return write.is_pending_outside (queues)
-         || std::any_of (reads.begin (), reads.end (), [&queues] (const Pending &read) {
-              return read.is_pending_outside (queues);
-            });
+  return write.is_pending_outside (own)
+         || std::any_of (reads.begin (), reads.end (),
+             [&own] (const Pending &read) { return read.is_pending_outside (own); });
 }
 
 cl_command_queue

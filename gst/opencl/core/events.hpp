@@ -8,13 +8,14 @@
  */
 #pragma once
 
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/opencl-prelude.h>
 
 #include <array>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <glib.h>
 #include <memory>
 #include <mutex>
@@ -93,8 +94,6 @@ private:
   std::thread thread;
 };
 
-class ThreadQueues;
-
 using Waits = std::vector<TrackedEvent>;
 
 /* Events that the next command on a queue has to wait for */
@@ -146,9 +145,9 @@ public:
   void record (cl_command_queue queue, GstMapFlags access, cl_event event);
 
   bool are_known_complete () const;
-  /* Returns whether a pending command is on a queue other than `queues`. Queries the
-   * driver. */
-  bool are_pending_outside (const ThreadQueues &queues) const;
+  /* Returns whether a pending command is on a queue that is not `own`. Queries the driver. */
+  using IsOwn = std::function<bool (cl_command_queue queue)>;
+  bool are_pending_outside (const IsOwn &own) const;
   /* Returns whether the memory was uploaded to on a queue that all threads share. */
   bool was_uploaded () const { return upload_queue != nullptr; }
   /* Returns whether the host would wait before the next upload. Queries the driver. */
@@ -170,7 +169,7 @@ private:
     bool matters = true;         /* a failure makes the contents invalid */
 
     bool needs_wait_on (cl_command_queue other);
-    bool is_pending_outside (const ThreadQueues &queues) const;
+    bool is_pending_outside (const IsOwn &own) const;
     bool is_pending_on_other_queue (cl_command_queue other) const;
   };
   Pending write;

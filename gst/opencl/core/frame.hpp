@@ -6,7 +6,7 @@
 
 #include "queues.hpp"
 
-#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/core/gstopencldeferred.h>
 #include <gst/opencl/opencl-prelude.h>
 
 #include <gst/video/video.h>

@@ -6,7 +6,7 @@
 #include "memory.hpp"
 #include "pool.hpp"
 
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclmemory.h>
 

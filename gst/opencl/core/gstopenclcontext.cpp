@@ -24,10 +24,10 @@
 
 #include <gst/common/debugswitch.hpp>
 #include <gst/common/platform.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclerror.h>
 
 #include <algorithm>

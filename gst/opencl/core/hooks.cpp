@@ -4,7 +4,7 @@
  */
 #include "hooks.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 #include <utility>
 

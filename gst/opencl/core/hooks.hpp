@@ -8,7 +8,7 @@
 #pragma once
 
 #include <gst/common/verdict.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include <atomic>
 #include <functional>

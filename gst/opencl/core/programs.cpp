@@ -7,7 +7,7 @@
 #include "hooks.hpp"
 
 #include <gst/common/platform.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include <functional>
 #include <glib.h>

@@ -6,7 +6,7 @@
 
 #include "staging.hpp"
 
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 #include <array>

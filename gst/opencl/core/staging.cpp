@@ -7,8 +7,8 @@
 #include "context.hpp"
 #include "events.hpp"
 
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/profile.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -6,8 +6,8 @@
 
 #include "events.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include <gst/gst.h>
 

@@ -6,11 +6,12 @@
 
 #include "context.hpp"
 #include "frame.hpp"
+#include "queues.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 namespace opencl {
 /* --- device memory --- */
@@ -53,9 +54,10 @@ Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
 bool
 Storage::is_used_by_other_threads ()
 {
-  ThreadQueues &own = gst_opencl_context_get_thread_queues (context);
+  const ThreadQueues &own = gst_opencl_context_get_thread_queues (context);
   std::lock_guard<std::mutex> guard (lock);
-  return events.are_pending_outside (own);
+  return events.are_pending_outside (
+      [&own] (cl_command_queue queue) { return own.contains (queue); });
 }
 
 bool

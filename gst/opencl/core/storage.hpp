@@ -6,8 +6,8 @@
 
 #include "events.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/gstopencldeferred.h>
 
 #include <gst/gst.h>
 

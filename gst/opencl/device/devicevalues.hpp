@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/gstopenclinflight.h>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/gstopenclerror.h>
 
 #include <memory>

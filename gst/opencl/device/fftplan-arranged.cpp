@@ -7,9 +7,9 @@
  */
 #include "fftplan.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclkernel.h>
 

@@ -4,11 +4,11 @@
  */
 #include "fftplan.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/events.hpp>
 #include <gst/opencl/core/hooks.hpp>
 

@@ -6,7 +6,7 @@
  */
 #include <gst/common/platform.hpp>
 #include <gst/opencl/core/hooks.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include "fftplan.hpp"
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 #include <cstring>
 #include <iterator>
 
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
 

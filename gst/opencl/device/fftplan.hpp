@@ -4,9 +4,10 @@
  */
 #pragma once
 
-#include <memory>
+#include <gst/opencl/device/fftlayout.h>
+#include <gst/opencl/opencl-prelude.h>
 
-#include <gst/opencl/device/gstopenclfft.h>
+#include <memory>
 
 namespace opencl {
 

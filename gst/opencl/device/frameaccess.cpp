@@ -4,8 +4,8 @@
  */
 #include "frameaccess.h"
 
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/events.hpp>
 #include <gst/opencl/core/frame.hpp>

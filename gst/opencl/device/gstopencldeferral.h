@@ -7,7 +7,7 @@
 #pragma once
 
 #include <gst/opencl/gstopenclfilter.h>
-#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/core/gstopencldeferred.h>
 
 G_BEGIN_DECLS
 

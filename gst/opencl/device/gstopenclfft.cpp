@@ -7,8 +7,8 @@
 #include "fftplan.hpp"
 #include "selfcheck.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/gstopenclerror.h>

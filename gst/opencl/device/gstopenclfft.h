@@ -6,22 +6,10 @@
  */
 #pragma once
 
+#include <gst/opencl/device/fftlayout.h>
 #include <gst/opencl/opencl-prelude.h>
 
 G_BEGIN_DECLS
-
-/**
- * GstOpenCLFFTLibrary:
- * @GST_OPENCL_FFT_LIBRARY_AUTO: the fastest library that supports the lengths
- * @GST_OPENCL_FFT_LIBRARY_CLFFT: clFFT, if it is part of this build: lengths whose prime
- *   factors are at most 13
- * @GST_OPENCL_FFT_LIBRARY_VKFFT: VkFFT: every length
- */
-typedef enum {
-  GST_OPENCL_FFT_LIBRARY_AUTO,
-  GST_OPENCL_FFT_LIBRARY_CLFFT,
-  GST_OPENCL_FFT_LIBRARY_VKFFT,
-} GstOpenCLFFTLibrary;
 
 /**
  * GST_TYPE_OPENCL_FFT_LIBRARY:
@@ -75,23 +63,6 @@ typedef enum {
  * Returns: the type of #GstOpenCLFFTDirection
  */
 GST_OPENCL_API GType gst_opencl_fft_direction_get_type (void);
-
-/**
- * GstOpenCLFFTStrides:
- * @sample: elements from one sample to the next along lengths[0]; 0 means 1
- * @row: elements from one row to the next along lengths[1]; 0 means no gaps. Ignored in
- *   one dimension
- * @transform: elements from one transform of the batch to the next; 0 means no gaps
- *
- * Layout of the input or output samples. An element is a number, or a pair of numbers
- * (real, imaginary). Gaps are neither read nor written. Input samples may overlap, output
- * samples may not.
- */
-typedef struct {
-  gsize sample;
-  gsize row;
-  gsize transform;
-} GstOpenCLFFTStrides;
 
 /**
  * GstOpenCLFFTDescription:

@@ -4,8 +4,8 @@
  */
 #include "gstopenclinflight.h"
 
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/events.hpp>
 
 #include <deque>

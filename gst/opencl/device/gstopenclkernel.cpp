@@ -7,15 +7,15 @@
 #include "kernel.hpp"
 #include "preparation.hpp"
 
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/core/programs.hpp>
 
 #include <algorithm>
-#include "../base/deviceinfo.hpp"
+#include <gst/opencl/core/deviceinfo.hpp>
 
 #include <atomic>
 #include <memory>

@@ -1,13 +1,36 @@
 /* C++ wrapper of GstOpenCLKernel: typed arguments, and variants for frame alignments
  *
+ * A kernel that adds a number to each byte of a frame:
+ *
+ *   // brighten.cl, which kernels.gresource.xml lists
+ *   #include <frame.clh>
+ *   __kernel void
+ *   brighten (FRAME (const, input), FRAME (, output), uint width, uint height, uchar more)
+ *   {
+ *     const uint x = get_global_id (0), y = get_global_id (1);
+ *     if (x < width && y < height) // there may be more work-items than pixels
+ *       LINE (output, y)[x] = add_sat (LINE (input, y)[x], more);
+ *   }
+ *
+ *   // In open(), with `opencl::Kernel brighten`: builds the program
+ *   return brighten.create (context, "/org/freedesktop/gstreamer/opencl/FIELD/brighten.cl",
+ *       "brighten", "", error);
+ *
+ *   // In transform(): enqueues the kernel, and does not wait. `input` and `output` are
+ *   // const GstOpenCLFrame *. Numbers have exactly the types of the kernel's arguments.
+ *   return brighten.launch (queue, width, height, error, input, output, cl_uint (width),
+ *       cl_uint (height), cl_uchar (more));
+ *
+ * FrameKernel does the same for kernels that read vectors.
+ *
  * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/opencl-prelude.h>
 #include <gst/opencl/gstopenclerror.h>

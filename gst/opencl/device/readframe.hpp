@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 namespace opencl {

@@ -11,8 +11,8 @@
  */
 #include <gst/opencl/core/hooks.hpp>
 #include <gst/common/platform.hpp>
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include <algorithm>
 #include <array>

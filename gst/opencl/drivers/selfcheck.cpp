@@ -4,10 +4,10 @@
  */
 
 #include <gst/common/platform.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/core/hooks.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 
 #include <algorithm>
 #include <condition_variable>

@@ -8,8 +8,8 @@
 #include <gst/common/buffers.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/core/frame.hpp>
@@ -69,7 +69,9 @@ Format::Format (GstCaps *caps)
 
 ElementCore::ElementCore (GstElement *element)
     : element (element), device (g_strdup (GST_OPENCL_DEVICE_DEFAULT)),
-      async_depth_ (default_async_depth), inputs_ (element),
+      async_depth_ (default_async_depth),
+      inputs_ (
+          element, [this] (GError *error, const Place &place) { report (error, place); }),
       in_flight (gst_opencl_in_flight_new ())
 {
   g_object_set_qdata (G_OBJECT (element), core_quark (), this);

@@ -12,7 +12,7 @@
 #include <gst/common/elementerror.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/device/gstopenclinflight.h>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include "streamwatch.hpp"
 #include <gst/opencl/core/queues.hpp>
 

@@ -14,7 +14,7 @@
 #include "elementcore.hpp"
 #include <gst/common/buffers.hpp>
 #include <gst/common/elementbin.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/core/frame.hpp>
 #include <gst/opencl/core/memory.hpp>
 #include <gst/opencl/core/hooks.hpp>

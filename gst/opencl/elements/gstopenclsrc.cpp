@@ -13,8 +13,8 @@
 #include "elementcore.hpp"
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/core/hooks.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/pool.hpp>
 #include <gst/opencl/device/frameaccess.h>

@@ -4,8 +4,6 @@
  */
 #include "streamwatch.hpp"
 
-#include "elementcore.hpp"
-
 #include <gst/common/elementbin.hpp>
 #include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/gstopenclmemory.h>
@@ -288,6 +286,19 @@ is_held (GstElement *element, GstPad *missing)
   return live;
 }
 
+/* The timer may outlive the element, which owns `watch`. */
+struct Watched {
+  Watched (GstElement *element, InputWatch *watch) : watch (watch)
+  {
+    g_weak_ref_init (&this->element, element);
+  }
+  ~Watched () { g_weak_ref_clear (&element); }
+  Watched (const Watched &) = delete;
+
+  GWeakRef element;
+  InputWatch *const watch;
+};
+
 /* After a stop of the process, the clock fires once for each period that passed. Only the
  * last one counts. */
 gboolean
@@ -295,29 +306,12 @@ fire (GstClock *clock, GstClockTime time, GstClockID, gpointer data)
 {
   if (gst_clock_get_time (clock) > time + period)
     return TRUE;
-  auto *element =
-      static_cast<GstElement *> (g_weak_ref_get (static_cast<GWeakRef *> (data)));
+  auto *watched = static_cast<Watched *> (data);
+  auto *element = static_cast<GstElement *> (g_weak_ref_get (&watched->element));
   if (element)
-    ElementCore::of (element)->inputs ().check ();
+    watched->watch->check ();
   gst_clear_object (&element);
   return TRUE;
-}
-
-/* The timer may outlive the element. */
-GWeakRef *
-new_weak_ref (GstElement *element)
-{
-  auto *weak = new GWeakRef;
-  g_weak_ref_init (weak, element);
-  return weak;
-}
-
-void
-free_weak_ref (gpointer data)
-{
-  auto *weak = static_cast<GWeakRef *> (data);
-  g_weak_ref_clear (weak);
-  delete weak;
 }
 } // namespace
 
@@ -331,7 +325,8 @@ InputWatch::start ()
     return;
   GstClock *clock = gst_system_clock_obtain ();
   timer = gst_clock_new_periodic_id (clock, gst_clock_get_time (clock) + period, period);
-  gst_clock_id_wait_async (timer, fire, new_weak_ref (element), free_weak_ref);
+  gst_clock_id_wait_async (timer, fire, new Watched (element, this),
+      [] (gpointer data) { delete static_cast<Watched *> (data); });
   gst_object_unref (clock);
 }
 
@@ -379,10 +374,12 @@ InputWatch::report (GstPad *missing_pad, GstPad *waiting_pad, guint time)
   const gchar *missing = GST_OBJECT_NAME (missing_pad);
   const gchar *waiting = GST_OBJECT_NAME (waiting_pad);
   if (time == 1 && is_main (element, missing_pad) && !gst_pad_is_linked (missing_pad))
-    ElementCore::of (element)->report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_PAD,
-        "Pad %s is not linked, but pad %s waits for it: link the main input, as in "
-        "\"... ! openclupload ! %s.%s\"",
-        missing, waiting, GST_OBJECT_NAME (element), missing));
+    report_error (
+        g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_PAD,
+            "Pad %s is not linked, but pad %s waits for it: link the main input, as in "
+            "\"... ! openclupload ! %s.%s\"",
+            missing, waiting, GST_OBJECT_NAME (element), missing),
+        Place::here ());
   else if (time == checks_before_warning)
     GST_ELEMENT_WARNING (element, CORE, PAD,
         ("Pad %s receives no data, but pad %s waits for it: %s", missing, waiting,

@@ -4,10 +4,13 @@
  */
 #pragma once
 
+#include <gst/common/elementerror.hpp>
 #include <gst/gst.h>
 
 #include <atomic>
+#include <functional>
 #include <string>
+#include <utility>
 
 namespace opencl {
 /* These functions act on the streams of all pads of an element, in any thread. */
@@ -28,7 +31,13 @@ std::string find_memory_mismatch (GstPad *source);
  * does not count while a thread is Busy, or while a live source waits for PLAYING. */
 class InputWatch {
 public:
-  explicit InputWatch (GstElement *element) : element (element) {}
+  /* Reports an error (transfer full) as the element's, from a place. */
+  using Report = std::function<void (GError *error, const Place &place)>;
+  /* `element` owns this. */
+  InputWatch (GstElement *element, Report report)
+      : element (element), report_error (std::move (report))
+  {
+  }
   ~InputWatch () { stop (); }
   InputWatch (const InputWatch &) = delete;
   InputWatch &operator= (const InputWatch &) = delete;
@@ -48,6 +57,7 @@ private:
   void report (GstPad *missing, GstPad *waiting, guint time);
 
   GstElement *const element;
+  const Report report_error;
   GstClockID timer = nullptr; /* (nullable) */
   std::atomic<guint> checks{0};
   std::atomic<bool> has_frame{false};

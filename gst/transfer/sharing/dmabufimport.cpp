@@ -7,7 +7,7 @@
 #include "externalframe.hpp"
 
 #include <gst/allocators/gstdmabuf.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclexternal.h>
 
 #include <algorithm>

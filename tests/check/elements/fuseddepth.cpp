@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
 

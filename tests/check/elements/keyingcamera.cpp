@@ -8,7 +8,7 @@
 #include "tests/check/opencl-counting.hpp"
 #include "tests/check/videoframes.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 using namespace check;
 using video::Picture;

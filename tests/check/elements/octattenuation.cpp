@@ -7,7 +7,7 @@
 #include "depthframes.hpp"
 #include "tablefile.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 #include <numeric>
 

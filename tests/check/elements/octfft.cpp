@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclmemory.h>

@@ -7,7 +7,7 @@
 #include "scantext.hpp"
 #include "tablefile.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 using namespace check;
 using namespace depths;

@@ -13,7 +13,7 @@
 #include <gst/app/gstappsink.h>
 #include <gst/check/gstharness.h>
 #include <gst/check/gsttestclock.h>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/video/video.h>
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <glib/gstdio.h>
 #include <gst/check/gstharness.h>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/video/video.h>

@@ -6,8 +6,8 @@
 #include "tests/check/opencl-counting.hpp"
 #include "tests/check/videoframes.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/video/gstvideoaggregator.h>
 #include <gst/video/navigation.h>

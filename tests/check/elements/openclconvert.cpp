@@ -15,7 +15,7 @@
 #include "../videoframes.hpp"
 
 #include <gst/app/gstappsink.h>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclmemory.h>

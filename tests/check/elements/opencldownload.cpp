@@ -4,7 +4,7 @@
  */
 #include "tests/check/folder.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include "tests/check/opencl-counting.hpp"

@@ -4,7 +4,7 @@
  */
 #include "tests/check/inferenceharness.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 #include <algorithm>
 #include <cmath>

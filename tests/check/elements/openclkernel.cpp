@@ -6,7 +6,7 @@
 #include "tests/check/as-gpu.hpp"
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/video/video.h>
 

@@ -4,7 +4,7 @@
  */
 #include "programs.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
 #include <cmath>

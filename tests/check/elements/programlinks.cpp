@@ -9,8 +9,8 @@
 #include "tests/check/slowness.hpp"
 
 #include <gst/common/arrayformat.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclmemory.h>
 

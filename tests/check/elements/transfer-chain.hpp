@@ -6,7 +6,7 @@
 
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 namespace check {
 inline const char device_gray[] =

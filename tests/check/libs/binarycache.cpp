@@ -4,7 +4,7 @@
  */
 #include "tests/check/folder.hpp"
 
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"
 

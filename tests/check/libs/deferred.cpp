@@ -5,7 +5,7 @@
 #include "tests/check/opencl-check.hpp"
 
 #include <gst/opencl/device/gstopencldeferral.h>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/core/memory.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>

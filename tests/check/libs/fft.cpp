@@ -4,12 +4,12 @@
  */
 #include "tests/check/harness.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 
 #include "tests/check/fft-libraries.hpp"
 #include "tests/check/fourier.hpp"

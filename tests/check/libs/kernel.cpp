@@ -4,8 +4,8 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/core/programs.hpp>
 #include <gst/opencl/core/context.hpp>

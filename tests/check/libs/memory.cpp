@@ -7,7 +7,7 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/memory.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/gstopenclbuffer.h>

@@ -4,8 +4,8 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include "tests/check/opencl-counting.hpp"

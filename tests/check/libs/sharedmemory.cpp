@@ -6,7 +6,7 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/memory.hpp>
 #include <gst/opencl/device/frameaccess.h>

@@ -4,7 +4,7 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclmemory.h>

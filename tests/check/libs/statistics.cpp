@@ -4,7 +4,7 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
 using namespace check;

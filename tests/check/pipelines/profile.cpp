@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/profile.hpp>
 
 #include "tests/check/folder.hpp"
 #include "tests/check/onnxmodel.hpp"

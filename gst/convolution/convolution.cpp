@@ -48,7 +48,7 @@ constexpr Components orders[] = {
 };
 
 bool
-set_video_input (const ConvolutionSettings &settings, const Stream &input,
+set_video_input (const ConvolutionSettings &settings, const opencl::ArrayFormat &input,
     GstVideoFormat format, Convolution &convolution, GError **error)
 {
   auto order = std::find_if (std::begin (orders), std::end (orders),
@@ -62,24 +62,24 @@ set_video_input (const ConvolutionSettings &settings, const Stream &input,
   convolution.first_component = all ? 0 : order->first;
   convolution.kept_component = all ? -1 : order->other;
   convolution.input = {
-      1, all ? order->all : order->colors, input.height (), input.width ()};
+      1, all ? order->all : order->colors, input.shape[0], input.shape[1]};
   return true;
 }
 
 /* Accepts (height, width), (height, width, channels) and (images, height, width,
  * channels), or the same with channels first (NCHW). */
 bool
-set_tensor_input (const ConvolutionSettings &settings, const Stream &input,
+set_tensor_input (const ConvolutionSettings &settings, const opencl::ArrayFormat &input,
     Convolution &convolution, GError **error)
 {
-  std::vector<gsize> shape = input.array.shape;
+  std::vector<gsize> shape = input.shape;
   const bool nchw = settings.layout == TensorLayout::nchw;
 
   while (shape.size () > 4 && shape.front () == 1)
     shape.erase (shape.begin ());
   if (shape.size () < 2 || shape.size () > 4)
     return fail (error, "array of dimensions %s: expected 2 to 4 dimensions",
-        opencl::dimensions_text (input.array.shape).c_str ());
+        opencl::dimensions_text (input.shape).c_str ());
   if (shape.size () == 2)
     shape.insert (nchw ? shape.begin () : shape.end (), 1);
   if (shape.size () == 3)
@@ -247,7 +247,8 @@ fits_into_int (const Convolution &convolution, GError **error)
 }
 
 void
-make_output (const Stream &input, const Convolution &convolution, opencl::ArrayFormat &to)
+make_output (const opencl::ArrayFormat &input, const Convolution &convolution,
+    opencl::ArrayFormat &to)
 {
   const Extent &made = convolution.output;
   to.type = convolution.output_type;
@@ -261,18 +262,18 @@ make_output (const Stream &input, const Convolution &convolution, opencl::ArrayF
       convolution.nchw
           ? std::vector<gsize>{made.images, made.channels, made.height, made.width}
           : std::vector<gsize>{made.images, made.height, made.width, made.channels};
-  if (input.array.shape.size () < 4)
+  if (input.shape.size () < 4)
     to.shape.erase (to.shape.begin ());
-  if (input.array.shape.size () < 3 && made.channels == 1)
+  if (input.shape.size () < 3 && made.channels == 1)
     to.shape.erase (convolution.nchw ? to.shape.begin () : to.shape.end () - 1);
 }
 
 /* Video and floating-point arrays keep their type. Integer arrays become float32. */
 opencl::NumberType
-type_of_output (const Stream &input)
+type_of_output (opencl::NumberType input, bool is_video)
 {
-  const bool real = opencl::info_of (input.array.type).kind == 'f';
-  return input.is_video || real ? input.array.type : opencl::NumberType::f32;
+  const bool real = opencl::info_of (input).kind == 'f';
+  return is_video || real ? input : opencl::NumberType::f32;
 }
 } // namespace
 
@@ -302,15 +303,16 @@ Convolution::place_of (const Extent &extent, opencl::NumberType type) const
 
 bool
 make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
-    const TapsSource &bias, const Stream &input, GstVideoFormat format,
+    const TapsSource &bias, const opencl::ArrayFormat &input, GstVideoFormat format,
     Convolution &convolution, opencl::ArrayFormat &output, GError **error)
 {
   Extent &made = convolution.output;
+  const bool is_video = format != GST_VIDEO_FORMAT_UNKNOWN;
 
   convolution.kernel = kernel;
   convolution.bias = bias;
-  if (!(input.is_video ? set_video_input (settings, input, format, convolution, error)
-                       : set_tensor_input (settings, input, convolution, error))
+  if (!(is_video ? set_video_input (settings, input, format, convolution, error)
+                 : set_tensor_input (settings, input, convolution, error))
       || !set_kernel (settings, convolution, error) || !check_bias (convolution, error)
       || !set_size (settings, "rows", convolution.input.height, convolution.tap_lines,
           made.height, convolution.top, error)
@@ -323,8 +325,8 @@ make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
   convolution.border = settings.border;
   convolution.activation = settings.activation;
   convolution.method = settings.method;
-  convolution.input_type = input.array.type;
-  convolution.output_type = type_of_output (input);
+  convolution.input_type = input.type;
+  convolution.output_type = type_of_output (input.type, is_video);
   make_output (input, convolution, output);
   return fits_into_int (convolution, error);
 }

@@ -4,18 +4,19 @@
  */
 #pragma once
 
-#include "macro.hpp"
-
 #include <gst/common/arrayformat.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/device/macro.hpp>
 
 #include <memory>
 #include <vector>
 
 namespace compute {
+using opencl::macro;
+
 /* --- one launch --- */
 
-/* In the order of kernels/compute/partial.clh */
+/* In the order of kernels/reduction/partial.clh */
 enum class Reduction {
   sum,
   mean,
@@ -115,7 +116,7 @@ private:
 
 /* Bytes of a buffer for `count` partial results */
 gsize partial_bytes (const ReductionTypes &types, gint64 count);
-/* Macros of kernels/opencl/numbers.clh and kernels/compute/partial.clh for vectors of
+/* Macros of kernels/opencl/numbers.clh and kernels/reduction/partial.clh for vectors of
  * `lanes` elements */
 std::string partial_macros (
     Reduction reduction, const ReductionTypes &types, gsize lanes);

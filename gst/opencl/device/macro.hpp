@@ -8,11 +8,11 @@
 
 #include <string>
 
-namespace compute {
+namespace opencl {
 /* " -DNAME=VALUE" */
 inline std::string
 macro (const char *name, gint64 value)
 {
   return std::string (" -D") + name + "=" + std::to_string (value);
 }
-} // namespace compute
+} // namespace opencl

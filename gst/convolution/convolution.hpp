@@ -4,13 +4,15 @@
  */
 #pragma once
 
-#include "../streamcaps.hpp"
 #include "taps.hpp"
+
+#include <gst/common/arrayformat.hpp>
+#include <gst/video/video.h>
 
 #include <tuple>
 
 namespace compute {
-/* In the order of kernels/compute/convolve.clh */
+/* In the order of kernels/convolution/convolve.clh */
 enum class Border { zero, clamp, mirror, wrap };
 enum class Activation {
   none,
@@ -223,9 +225,9 @@ private:
 using Filters = FiltersOf<float>;
 
 /* Derives `convolution` and the array format `output` for `input`, whose video format is
- * `format`. `kernel` and `bias` are the arrays that `settings` name. Returns FALSE with
- * an error that names the value that does not fit. */
+ * `format` (UNKNOWN for arrays). `kernel` and `bias` are the arrays that `settings` name.
+ * Returns FALSE with an error that names the value that does not fit. */
 bool make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
-    const TapsSource &bias, const Stream &input, GstVideoFormat format,
+    const TapsSource &bias, const opencl::ArrayFormat &input, GstVideoFormat format,
     Convolution &convolution, opencl::ArrayFormat &output, GError **error);
 } // namespace compute

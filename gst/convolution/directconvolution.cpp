@@ -3,18 +3,20 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "convolvestages.hpp"
-#include "../macro.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/device/macro.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
 
 #include <algorithm>
 
-#define RESOURCES "/org/freedesktop/gstreamer/opencl/compute/"
+#define RESOURCES "/org/freedesktop/gstreamer/opencl/convolution/"
 
 namespace compute {
+using opencl::macro;
+
 namespace {
 /* Sums over planes, tap by tap */
 class DirectPlanes : public Convolver {

@@ -8,7 +8,7 @@
 #include "scaling.hpp"
 
 #include <gst/common/videoformats.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 
 #include <algorithm>
 #include <cmath>

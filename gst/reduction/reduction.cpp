@@ -4,8 +4,8 @@
  */
 #include "reduction.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
 #include <algorithm>
@@ -326,7 +326,7 @@ ReductionPass::create (
   if (!make_geometry (context, error))
     return false;
   for (;;) {
-    if (!kernel.create (context, "/org/freedesktop/gstreamer/opencl/compute/reduce.cl",
+    if (!kernel.create (context, "/org/freedesktop/gstreamer/opencl/reduction/reduce.cl",
             "reduce", options ().c_str (), error))
       return false;
     const gsize group = across * split;
@@ -507,7 +507,7 @@ Scanner::create_kernel (GstOpenCLContext *context, GError **error)
                               + " -DGROUP=" + std::to_string (group)
                               + " -DCHUNKED=" + std::to_string (chunks.count > 1);
   return geometry ()
-         && kernel.create (context, "/org/freedesktop/gstreamer/opencl/compute/scan.cl",
+         && kernel.create (context, "/org/freedesktop/gstreamer/opencl/reduction/scan.cl",
              "scan", options.c_str (), error);
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
 

@@ -1,16 +1,16 @@
-/* Blends the layers of an openclcompositor frame
+/* Blends the layers of a frame
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-#include "compositorpad.h"
+#include "compositorplace.h"
+#include "scaling.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/transfer/scaling.hpp>
 
 #include <memory>
 #include <vector>

@@ -5,10 +5,10 @@
 #include "composition.hpp"
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include "gaussian.hpp"
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/device/gaussian.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>

@@ -3,18 +3,20 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "convolvestages.hpp"
-#include "../macro.hpp"
 
 #include <gst/common/arrayformat.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/device/macro.hpp>
 #include <gst/opencl/gstopenclcontext.h>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 
 #include <algorithm>
 
 namespace compute {
+using opencl::macro;
+
 namespace {
-#define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvehalf.cl"
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/convolution/convolvehalf.cl"
 
 const gsize step_depth = 32; /* as in the kernel */
 /* Channels of a pixel whose taps are packed */

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 namespace compute {
-#define PRODUCT_KERNELS "/org/freedesktop/gstreamer/opencl/compute/product.cl"
+#define PRODUCT_KERNELS "/org/freedesktop/gstreamer/opencl/reduction/product.cl"
 
 struct ProductDevice {
   bool is_cpu;

@@ -5,19 +5,19 @@
 #include "convolvestages.hpp"
 
 #include <gst/common/debugswitch.hpp>
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 #include <algorithm>
 
 namespace compute {
 namespace {
-#define RESOURCES "/org/freedesktop/gstreamer/opencl/compute/"
+#define RESOURCES "/org/freedesktop/gstreamer/opencl/convolution/"
 
 /* Extra elements after the planes, because vectors are read beyond the end of a row */
 const gsize slack = 64 * 16;

@@ -8,7 +8,7 @@
 
 namespace compute {
 /* Also used by networks, for the first elements in order */
-#define ORDER_KERNELS "/org/freedesktop/gstreamer/opencl/compute/order.cl"
+#define ORDER_KERNELS "/org/freedesktop/gstreamer/opencl/reduction/order.cl"
 
 /* Lines along dimensions that have length 1 in `output`, and not in `input`. The other
  * strides of `output` are those of the results of a line, in elements. */

@@ -6,7 +6,7 @@
 
 #include "convolver.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
@@ -71,7 +71,7 @@ struct Finishing {
   bool adds_residual = false;
 };
 
-/* FINISH_PARAMETERS of kernels/compute/convolve.clh, for one output */
+/* FINISH_PARAMETERS of kernels/convolution/convolve.clh, for one output */
 class FinishArguments : public opencl::ArgumentGroup {
 public:
   FinishArguments (const Finishing &finishing, const Region &output)
@@ -87,7 +87,7 @@ private:
 };
 
 /* Adds up partial products, and applies bias and activation:
- * kernels/compute/convolvefinish.cl */
+ * kernels/convolution/convolvefinish.cl */
 class ProductEnding {
 public:
   bool create (GstOpenCLContext *context, const Finishing &finishing, GError **error);
@@ -106,7 +106,7 @@ private:
   opencl::Kernel kernel;
 };
 
-/* C = activation (A · B + bias) for each batch: kernels/compute/convolvemultiply.cl */
+/* C = activation (A · B + bias) for each batch: kernels/convolution/convolvemultiply.cl */
 class Multiplication {
 public:
   /* `depth`: length of a row of A, a multiple of four. `width`: columns of B and C. */
@@ -177,7 +177,7 @@ std::vector<cl_float> weights_of_taps (
 bool set_weights_of_taps (Multiplication &product, const Convolution &convolution,
     const Filters &filters, GError **error);
 
-/* Convolves planes, tap by tap: kernels/compute/convolveplanes.cl */
+/* Convolves planes, tap by tap: kernels/convolution/convolveplanes.cl */
 class PlaneTaps {
 public:
   struct Task {

@@ -6,7 +6,7 @@
 
 #include "convolution.hpp"
 
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 #include <algorithm>

@@ -4,14 +4,14 @@
  */
 #include "convolvestages.hpp"
 
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 namespace compute {
 namespace {
-#define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvespectrum.cl"
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/convolution/convolvespectrum.cl"
 
 struct FreePlan {
   void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_unref (plan); }

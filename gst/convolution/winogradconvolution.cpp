@@ -4,13 +4,13 @@
  */
 #include "convolvestages.hpp"
 
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
+#include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclerror.h>
 
 namespace compute {
 namespace {
-#define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvewinograd.cl"
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/convolution/convolvewinograd.cl"
 
 /* As in the kernel. */
 const gsize taps = 3, made = 4, tile = 6;
