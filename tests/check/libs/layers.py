@@ -24,6 +24,17 @@ MAY_INCLUDE = {
 PLUGINS = ["gst/transfer", "gst/compute", "gst/inference", "gst/keying", "gst/npy", "gst/oct"]
 for plugin in PLUGINS:
     MAY_INCLUDE[plugin] = (PUBLIC, COMMON, BASE, DEVICE, ELEMENTS)
+# Folders of gst/oct from the lowest to the highest. Each may include those before its own, and the
+# public headers at the top of gst/oct. The elements include all of them.
+OCT = "gst/oct"
+OCT_FOLDERS = []
+for names in ("shared", "calibration tissue", "recordings", "spectra", "depth",
+              "angio signal volume"):
+    level = [f"{OCT}/{name}" for name in names.split()]
+    for folder in level:
+        MAY_INCLUDE[folder] = (*MAY_INCLUDE[OCT], OCT, *OCT_FOLDERS)
+    OCT_FOLDERS += level
+MAY_INCLUDE[OCT] += tuple(OCT_FOLDERS)
 # Networks use the convolutions and reductions of gst/compute, and keyfill the blending of
 # gst/transfer: private libraries of both plugins.
 MAY_INCLUDE["gst/inference"] += ("gst/compute",)
@@ -32,7 +43,7 @@ MAY_INCLUDE["gst/keying"] += ("gst/transfer",)
 SELFCHECK = "tools/selfcheck"
 MAY_INCLUDE[SELFCHECK] = (PUBLIC, COMMON, BASE)
 # These reach no internal header, not even through another header.
-ABOVE = [*PLUGINS, SELFCHECK]
+ABOVE = [*PLUGINS, *OCT_FOLDERS, SELFCHECK]
 INTERNAL = (CORE, DRIVERS)
 # For applications. A file of this project includes what it uses, so that it is compiled again
 # only when that changes.
