@@ -58,8 +58,8 @@
 #include <gst/opencl/gstopenclframe.h>
 
 #include "elements.h"
+#include "depth/fftcaps.hpp"
 #include "spectra/elementqueries.hpp"
-#include "spectra/fftcaps.hpp"
 #include "spectra/pendingspectra.hpp"
 
 OCT_PADS (OCT_CAPS ("wavenumber", "{F32LE, CF32LE}"),

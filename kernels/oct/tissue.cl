@@ -99,12 +99,28 @@ typedef struct {
   uint seed;
 } Place;
 
+/* Returns the range of cells of a node that flow or move. */
+float2
+flowing_cells (__global const Chord *chords, const Tissue *tissue)
+{
+  float2 cells = (float2)(MAXFLOAT, 0.0f);
+  for (int i = 0; i < CHORDS; i++) {
+    if (chords[i].x < chords[i].y)
+      cells =
+          (float2)(min (cells.x, chords[i].x - 1.0f), max (cells.y, chords[i].y + 1.0f));
+  }
+  for (int i = 0; i < LAYERS; i++)
+    cells = tissue->shares[i] > 0.0f ? (float2)(0.0f, MAXFLOAT) : cells;
+  return cells;
+}
+
 /* Computes the cells of the three rows of nodes of a B-scan. A work-item computes two
  * cells of a node. The intensity of a cell is the light that its depth takes away: the
  * integral of mu exp (-2 mu z) over it. */
 __kernel void
 tissue_nodes (__global const float *boundaries, __global const Chord *chords,
-    Tissue tissue, Place place, __global float4 *still, __global float4 *flow)
+    Tissue tissue, Place place, __global float4 *still, __global float4 *flow,
+    __global float2 *flowing)
 {
   const uint pair = get_global_id (0);
   const uint node = get_global_id (1);
@@ -113,6 +129,8 @@ tissue_nodes (__global const float *boundaries, __global const Chord *chords,
 
   boundaries += (size_t)(place.columns + node) * LAYERS;
   chords += (size_t)(place.columns + node) * CHORDS;
+  if (pair == 0)
+    flowing[node] = flowing_cells (chords, &tissue);
   uint bits[4] = {pair, as_uint (place.first) + node % place.nodes,
       as_uint (place.row) + node / place.nodes, 0};
   philox (bits, (uint2)(place.seed, STILL_STREAM));
@@ -203,10 +221,25 @@ flowing_field (uint cell, uint column, uint row, float4 flow, ulong time, uint s
   return (float2)(field.x * x - field.y * y, field.x * y + field.y * x);
 }
 
-/* Computes the cells of A-lines. `laterals` are the positions of the A-lines. */
+/* Returns the blocks of an A-line in which one of its nodes has flowing cells. */
+uint2
+flowing_blocks (__global const float2 *flowing, Place place, Nodes nodes)
+{
+  float2 cells = (float2)(MAXFLOAT, 0.0f);
+  for (uint i = 0; i < 9; i++) {
+    const float2 node = flowing[i / 3 * place.nodes + nodes.left + i % 3];
+    cells = (float2)(min (cells.x, node.x), max (cells.y, node.y));
+  }
+  cells = clamp (cells, 0.0f, (float)(place.pitch - 1));
+  return convert_uint2 (cells) / BLOCK + (uint2)(0, cells.x < cells.y ? 1 : 0);
+}
+
+/* Computes the flowing cells of A-lines, and the static ones if they are `fresh`.
+ * `laterals` are the positions of the A-lines. */
 __kernel void
 tissue_cells (__global const float2 *still, __global const float4 *flow,
-    __global const float *laterals, Place place, Clock clock, __global float2 *cells)
+    __global const float2 *flowing, __global const float *laterals, Place place,
+    Clock clock, uint fresh, __global float2 *still_cells, __global float2 *flow_cells)
 {
   const uint cell = get_global_id (0);
   const uint line = get_global_id (1);
@@ -214,21 +247,26 @@ tissue_cells (__global const float2 *still, __global const float4 *flow,
     return;
 
   const Nodes nodes = nodes_of_line (place, laterals[line]);
+  const uint2 blocks = flowing_blocks (flowing, place, nodes);
+  const bool flows = cell >= blocks.x * BLOCK && cell < blocks.y * BLOCK;
   const uint number = clock.reversed ? place.lines - 1 - line : line;
   const ulong time = clock.frame + number * clock.line;
-  float2 sum = 0.0f;
-  for (uint i = 0; i < 9 && cell < place.cells; i++) {
+  float2 resting = 0.0f, moved = 0.0f;
+  for (uint i = 0; i < 9 && cell < place.cells && (flows || fresh); i++) {
     const uint node = i / 3 * place.nodes + nodes.left + i % 3;
     const size_t from = (size_t)node * place.pitch + cell;
     const float4 moving = flow[from];
-    float2 field = still[from];
+    resting += nodes.weights[i] * still[from];
     if (moving.x > 0.0f)
-      field += moving.x
+      moved += nodes.weights[i] * moving.x
                * flowing_field (cell, as_uint (place.first) + nodes.left + i % 3,
                    as_uint (place.row) + i / 3, moving, time, place.seed);
-    sum += nodes.weights[i] * field;
   }
-  cells[(size_t)line * place.pitch + cell] = sum;
+  const size_t to = (size_t)line * place.pitch + cell;
+  if (fresh)
+    still_cells[to] = resting;
+  if (flows)
+    flow_cells[to] = moved;
 }
 
 /* Returns the sum of a_b w^b over the cells of a block, by Horner's rule for the even and
@@ -253,15 +291,15 @@ sum_of_block (__global const float2 *cells, Field w, Field square)
   return even;
 }
 
-/* Returns the field of all cells of an A-line at the samples of a group: the sum of
+/* Returns the field of some blocks of an A-line at the samples of a group: the sum of
  * a_b exp (2 pi i b m / N). Each block begins with an exact phase. */
 Field
-field_of_cells (__global const float2 *cells, uint blocks, uint8 at)
+field_of_cells (__global const float2 *cells, uint2 blocks, uint8 at)
 {
   const Field w = phase_factor (at);
   const Field square = phase_factor (2 * at);
   Field sum = {0.0f, 0.0f};
-  for (uint block = 0; block < blocks; block++) {
+  for (uint block = blocks.x; block < blocks.y; block++) {
     const Field part = sum_of_block (cells + block * BLOCK, w, square);
     const Field turn = phase_factor (block * BLOCK * at);
     sum.x += part.x * turn.x - part.y * turn.y;
@@ -271,10 +309,13 @@ field_of_cells (__global const float2 *cells, uint blocks, uint8 at)
 }
 
 /* Pattern of tissue: raw = level S (1 + fringes of all cells) + noise. The displacement
- * of an A-line and that of all of them turn the phase of its field. */
+ * of an A-line and that of all of them turn the phase of its field. `fields` keeps the
+ * field of the static cells, which is computed if they are `fresh`. */
 __kernel void
-tissue_spectra (__global const Samples *table, __global const float2 *cells,
-    __global const Displacement *displacements, Place place, Output out,
+tissue_spectra (__global const Samples *table, __global const float2 *still_cells,
+    __global const float2 *flow_cells, __global const float2 *flowing,
+    __global const float *laterals, __global const Displacement *displacements,
+    Place place, uint fresh, uint groups, __global Field *fields, Output out,
     __global ushort *data)
 {
   const uint first_group = get_global_id (0) * GROUPS;
@@ -287,14 +328,23 @@ tissue_spectra (__global const Samples *table, __global const float2 *cells,
   const uint fraction = displaced.y + place.moved.y;
   const uint carry = fraction < displaced.y ? 1 : 0;
   const uint2 depth = (uint2)(displaced.x + place.moved.x + carry, fraction);
-  cells += (size_t)column * place.pitch;
+  const uint2 blocks =
+      flowing_blocks (flowing, place, nodes_of_line (place, laterals[column]));
+  still_cells += (size_t)column * place.pitch;
+  flow_cells += (size_t)column * place.pitch;
+  fields += (size_t)column * groups + first_group;
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
     const Samples at = table[first_group + i];
-    const Field field = field_of_cells (cells, place.pitch / BLOCK, at.position);
+    if (fresh)
+      fields[i] =
+          field_of_cells (still_cells, (uint2)(0, place.pitch / BLOCK), at.position);
+    const Field flow = field_of_cells (flow_cells, blocks, at.position);
+    const float8 x = fields[i].x + flow.x;
+    const float8 y = fields[i].y + flow.y;
     const Field turn = phase_factor (turns_of_depth (depth, at.position) + displaced.z
                                      + place.moved.z + at.dispersion);
-    values[i] = out.level * at.envelope * (1.0f + field.x * turn.x - field.y * turn.y);
+    values[i] = out.level * at.envelope * (1.0f + x * turn.x - y * turn.y);
   }
   finish (values, first_group, line, out, data);
 }

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
+#include <complex>
 #include <gst/gst.h>
+#include <limits>
 #include <numeric>
 
 namespace oct {
@@ -210,5 +212,35 @@ scaled_window_function (const Window &window, gsize samples, guint oversampling)
   for (double &weight : weights)
     weight *= 2 / (sum * oversampling);
   return weights;
+}
+
+double
+transform_width (const std::vector<double> &spectrum, gsize points)
+{
+  const double unknown = std::numeric_limits<double>::quiet_NaN ();
+  auto magnitude = [&] (double bin) {
+    std::complex<double> sum = 0, turn = 1;
+    const std::complex<double> each = std::polar (1.0, -2 * G_PI * bin / double (points));
+    for (double value : spectrum) {
+      sum += value * turn;
+      turn *= each;
+    }
+    return std::abs (sum);
+  };
+  const double half = magnitude (0) / 2, most = double (points) / 2;
+  double above = 0, below = 0.25;
+  if (!(half > 0))
+    return unknown;
+  while (magnitude (below) > half) {
+    above = below;
+    below += 0.25;
+    if (below > most)
+      return unknown;
+  }
+  while (below - above > 1e-6) {
+    const double middle = (above + below) / 2;
+    (magnitude (middle) > half ? above : below) = middle;
+  }
+  return above + below;
 }
 } // namespace oct

@@ -73,4 +73,8 @@ bool window_check (const Window &window, gsize samples, GError **error);
  * per sample, up to the last sample. */
 std::vector<double> scaled_window_function (
     const Window &window, gsize samples, guint oversampling = 1);
+
+/* Full width at half maximum, in bins of a transform of `points` points, of the magnitude
+ * of the Fourier transform of `spectrum` (real, 0 from its end on); NaN if it is 0 */
+double transform_width (const std::vector<double> &spectrum, gsize points);
 } // namespace oct

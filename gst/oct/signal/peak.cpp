@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <limits>
 
 namespace oct {
@@ -350,34 +349,5 @@ RollOff::six_db_bin () const
                    / (before.level - after.level);
   }
   return unknown;
-}
-
-double
-transform_width (const std::vector<double> &spectrum, gsize points)
-{
-  auto magnitude = [&] (double bin) {
-    std::complex<double> sum = 0, turn = 1;
-    const std::complex<double> each = std::polar (1.0, -2 * G_PI * bin / double (points));
-    for (double value : spectrum) {
-      sum += value * turn;
-      turn *= each;
-    }
-    return std::abs (sum);
-  };
-  const double half = magnitude (0) / 2, most = double (points) / 2;
-  double above = 0, below = 0.25;
-  if (!(half > 0))
-    return unknown;
-  while (magnitude (below) > half) {
-    above = below;
-    below += 0.25;
-    if (below > most)
-      return unknown;
-  }
-  while (below - above > 1e-6) {
-    const double middle = (above + below) / 2;
-    (magnitude (middle) > half ? above : below) = middle;
-  }
-  return above + below;
 }
 } // namespace oct

@@ -59,8 +59,4 @@ private:
   };
   std::map<gint, Sum> bins;
 };
-
-/* Full width at half maximum, in bins of a transform of `points` points, of the magnitude
- * of the Fourier transform of `spectrum` (real, 0 from its end on); NaN if it is 0 */
-double transform_width (const std::vector<double> &spectrum, gsize points);
 } // namespace oct

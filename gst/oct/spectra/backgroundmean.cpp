@@ -15,27 +15,22 @@ namespace oct {
 namespace {
 /* Distribution of a frame's lines over work-items */
 struct Shares {
-  gsize most_blocks; /* maximum number of blocks; 0: two per compute unit */
+  gsize most_blocks; /* maximum number of blocks */
   gsize least_lines; /* minimum number of lines of a block */
-  gsize group;       /* work-group size of sum_blocks */
-  gsize wide;        /* samples that a work-item adds at once */
-  gsize together;    /* lines that a work-item adds at once; 0: the whole block */
+  gsize wide;        /* samples that a work-item adds at once, at most least_samples */
   gsize columns;     /* samples per work-group of find_background */
   gsize mean_group;  /* work-group size of find_background */
 };
 
 /* Enough blocks to keep a GPU busy, but few enough to sum them up quickly. Several
  * work-items share a sample. */
-const Shares shares_of_gpu = {256, 16, 128, 4, 0, 16, 128};
+const Shares shares_of_gpu = {256, 16, 4, 16, 128};
 
-/* One work-item per block, so that each core reads memory sequentially. */
-const Shares shares_of_cpu = {0, 8, 1, 16, 8, 128, 128};
+/* The lines of a block stay in the cache while neighbouring samples are read. */
+const Shares shares_of_cpu = {128, 8, 16, 128, 128};
 
 /* Limit for sums of 16-bit samples in 32 bits */
 const gsize most_lines_of_block = 65536;
-
-/* Number of float lines that are added between steps of compensated summation */
-const gsize most_floats_together = 16;
 
 /* Limits work-groups to the maximum of the device. */
 Shares
@@ -45,7 +40,6 @@ shares_of (GstOpenCLContext *context)
   const gsize most = opencl::largest_group (context);
   while (shares.mean_group > most)
     shares.mean_group /= 2;
-  shares.group = std::min (shares.group, shares.mean_group);
   shares.columns = std::min (shares.columns, shares.mean_group);
   return shares;
 }
@@ -68,16 +62,10 @@ BackgroundMean::create (GstOpenCLContext *of, SampleFormat format, gsize n_sampl
   context = of;
   input = format;
   samples = cl_uint (n_samples);
-  const gsize most_blocks =
-      shares.most_blocks ? shares.most_blocks : 2 * opencl::compute_units (of);
   block = cl_uint (std::clamp (
-      parts_of (lines, most_blocks), shares.least_lines, most_lines_of_block));
+      parts_of (lines, shares.most_blocks), shares.least_lines, most_lines_of_block));
   blocks = cl_uint (parts_of (lines, block));
   wide = cl_uint (shares.wide);
-  together = cl_uint (shares.together ? shares.together : block);
-  if (floats)
-    together = std::min (together, cl_uint (most_floats_together));
-  workers = shares.group > 1 ? cl_uint (parts_of (samples, wide)) : 1;
   frames = preceding;
   return opencl::make_buffer (
              of, sizeof (float) * samples * blocks * rows_of_block, sums, error)
@@ -90,16 +78,15 @@ BackgroundMean::kernels_for (const RawSpectra &spectra, GError **error)
 {
   const Shares shares = shares_of (context);
   const gsize bytes = sample_of (input).bytes;
-  const guint aligned = spectra.is_multiple_of (bytes * wide) ? 2
-                        : spectra.is_multiple_of (bytes)      ? 1
-                                                              : 0;
+  const bool vectors = samples % wide == 0 && spectra.is_multiple_of (bytes * wide);
+  const guint aligned = vectors ? 2 : spectra.is_multiple_of (bytes) ? 1 : 0;
   Kernels &made = kernels[aligned];
   if (made.created)
     return &made;
-  gchar *options = g_strdup_printf (
-      "-D%s -DALIGNED=%u -DWIDE=%u -DGROUP=%u -DMEAN_GROUP=%u -DCOLUMNS=%u",
-      sample_of (input).option, aligned, wide, guint (shares.group),
-      guint (shares.mean_group), guint (shares.columns));
+  gchar *options =
+      g_strdup_printf ("-D%s -DALIGNED=%u -DWIDE=%u -DMEAN_GROUP=%u -DCOLUMNS=%u",
+          sample_of (input).option, aligned, wide, guint (shares.mean_group),
+          guint (shares.columns));
   made.created = opencl::create_kernels (context, KERNELS, options,
       {{made.sum_blocks, "sum_blocks"}, {made.find_background, "find_background"}},
       error);
@@ -114,10 +101,9 @@ BackgroundMean::update (const RawSpectra &spectra, cl_command_queue queue,
   const Shares shares = shares_of (context);
   Kernels *made = kernels_for (spectra, error);
   if (!made || !(mean = backgrounds.unused (context, sizeof (float) * samples, error))
-      || !made->sum_blocks.launch_groups (queue,
-          parts_of (gsize (workers) * blocks, shares.group), shares.group, error,
+      || !made->sum_blocks.launch (queue, parts_of (samples, wide), blocks, error,
           spectra.data, spectra.offset, spectra.stride, samples, spectra.lines,
-          spectra.shift, block, together, workers, sums ())
+          spectra.shift, block, sums ())
       || !made->find_background.launch_groups (queue, parts_of (samples, shares.columns),
           shares.mean_group, error, sums (), samples, blocks, spectra.lines, means (),
           filled, frames, next, (*mean) ()))

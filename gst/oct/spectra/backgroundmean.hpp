@@ -44,12 +44,10 @@ private:
   cl::Buffer means; /* ring buffer of the means of preceding frames */
   cl_uint block = 0;
   cl_uint blocks = 0;
-  cl_uint together = 0; /* lines that a work-item adds at once */
-  cl_uint wide = 0;     /* samples that a work-item adds at once */
-  cl_uint workers = 0;  /* work-items per block */
-  cl_uint frames = 0;   /* length of the ring buffer */
-  cl_uint filled = 0;   /* number of means in it */
-  cl_uint next = 0;     /* index of the next one to write */
+  cl_uint wide = 0;   /* samples that a work-item adds at once */
+  cl_uint frames = 0; /* length of the ring buffer */
+  cl_uint filled = 0; /* number of means in it */
+  cl_uint next = 0;   /* index of the next one to write */
 
   FrameBuffers backgrounds;
 };

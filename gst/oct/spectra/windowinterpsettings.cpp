@@ -4,8 +4,6 @@
  */
 #include "windowinterpsettings.hpp"
 
-#include "../signal/peak.hpp"
-
 #include <algorithm>
 
 namespace oct {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <optional>
 
 namespace oct {
 namespace {
@@ -108,7 +110,7 @@ class RetinaPattern : public VolumePattern {
     cl_uint4 moved;
     cl_float shift;
     cl_int first, row;
-    cl_uint nodes, columns, cells, pitch, lines, displacements, seed;
+    cl_uint nodes, columns, cells, pitch, lines, displacements, seed, padding[2];
   };
   struct Clock {
     cl_ulong frame, line;
@@ -125,6 +127,7 @@ class RetinaPattern : public VolumePattern {
 
   bool make_tables (GError **error) override
   {
+    made.reset ();
     return configure_scan (0, error) && upload_laterals (error) && upload_columns (error)
            && allocate_planes (error);
   }
@@ -233,10 +236,14 @@ class RetinaPattern : public VolumePattern {
   bool allocate_planes (GError **error)
   {
     pitch = (std::max (1u, scan.depths) + block_cells - 1) / block_cells * block_cells;
-    const gsize of_nodes = gsize (3) * nodes.columns * pitch;
+    const gsize of_nodes = gsize (3) * nodes.columns * pitch,
+                of_lines = gsize (lines) * pitch;
     return allocate (still, of_nodes * sizeof (cl_float2), error)
            && allocate (flow, of_nodes * sizeof (cl_float4), error)
-           && allocate (cells, gsize (lines) * pitch * sizeof (cl_float2), error);
+           && allocate (flowing, gsize (3) * nodes.columns * sizeof (cl_float2), error)
+           && allocate (still_cells, of_lines * sizeof (cl_float2), error)
+           && allocate (flow_cells, of_lines * sizeof (cl_float2), error)
+           && allocate (fields, lines * groups * 2 * sizeof (cl_float8), error);
   }
 
   Place place_of (const OctTestMoment &moment) const
@@ -262,16 +269,24 @@ class RetinaPattern : public VolumePattern {
     return place;
   }
 
+  /* Repeats of a B-scan share the static tissue, if nothing moves. */
   bool enqueue_frame (const OctTestMoment &moment, GError **error) override
   {
     const Place place = place_of (moment);
     const Clock clock = {
         fixed_number (moment.seconds), fixed_number (moment.line_seconds), reversed, 0};
-    return nodes_kernel.launch (queue, pitch / 2, gsize (3) * nodes.columns, error,
-               boundaries (), chords (), tissue, place, still (), flow ())
-           && cells_kernel.launch (queue, pitch, lines, error, still (), flow (),
-               laterals (), place, clock, cells ())
-           && fill (spectra_kernel, error, cells (), displacements (), place);
+    const cl_uint fresh = !made || memcmp (&*made, &place, sizeof place) != 0;
+    made.reset ();
+    if ((fresh
+            && !nodes_kernel.launch (queue, pitch / 2, gsize (3) * nodes.columns, error,
+                boundaries (), chords (), tissue, place, still (), flow (), flowing ()))
+        || !cells_kernel.launch (queue, pitch, lines, error, still (), flow (),
+            flowing (), laterals (), place, clock, fresh, still_cells (), flow_cells ())
+        || !fill (spectra_kernel, error, still_cells (), flow_cells (), flowing (),
+            laterals (), displacements (), place, fresh, cl_uint (groups), fields ()))
+      return false;
+    made = place;
+    return true;
   }
 
   opencl::Kernel nodes_kernel, cells_kernel, spectra_kernel;
@@ -280,8 +295,10 @@ class RetinaPattern : public VolumePattern {
   TissueNodes nodes;
   guint pitch = 0; /* cells of an A-line, padded to whole blocks */
   cl::Buffer boundaries, chords, laterals;
-  cl::Buffer still, flow; /* cells of the nodes around a B-scan */
-  cl::Buffer cells;       /* of its A-lines */
+  cl::Buffer still, flow, flowing;    /* cells of the nodes around a B-scan */
+  cl::Buffer still_cells, flow_cells; /* of its A-lines */
+  cl::Buffer fields;                  /* of the static cells */
+  std::optional<Place> made;          /* the place of the static cells */
 };
 } // namespace
 

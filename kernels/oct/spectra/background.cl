@@ -5,7 +5,6 @@
  *   ALIGNED: 1 if every sample is aligned to its size, 2 if every A-line is aligned to
  *   WIDE samples, else 0
  *   WIDE: adjacent samples per vector, 4 or 16
- *   GROUP: work-group size of sum_blocks
  *   MEAN_GROUP: work-group size of find_background
  *   COLUMNS: samples per work-group of find_background
  *
@@ -84,126 +83,50 @@ load_samples (global const uchar *bytes, uint shift)
 }
 #endif
 
-/* Non-finite samples are left out of both the sum and the divisor of the mean. */
+/* A block stores a row of sums. Non-finite floats are left out of both the sum and the
+ * divisor of the mean. Compensated summation keeps the rounding error of a sum and adds it
+ * back, so that the mean of many lines is as accurate as that of a few. A block of floats
+ * stores three rows: the sums, their errors, and the number of non-finite samples. */
 #ifdef LOAD_F32LE
-#define FINITE_PART(value) (fabs (value) <= FLT_MAX ? (value) : 0.0f)
-#define MISSING(value) (fabs (value) <= FLT_MAX ? 0u : 1u)
-/* Compensated summation keeps the rounding error of a sum and adds it back, so that the
- * mean of many lines is as accurate as that of a few. A block stores three rows: the
- * sums, their errors, and the number of non-finite samples. */
 #define ROWS_OF_BLOCK 3
 #else
 #define ROWS_OF_BLOCK 1
 #endif
 
-/* Vector arguments make LLVM use registers of full vector width. */
-SUMS
-add_samples (SUMS sum, SUMS samples)
+/* Sums up blocks of `block` lines. Dimension 0: WIDE samples, dimension 1: blocks. The last
+ * work-item of a line begins earlier, and repeats samples of the one before. */
+kernel void
+sum_blocks (global const uchar *restrict input, ulong input_offset, long input_stride,
+    uint samples, uint lines, uint shift, uint block, global SUM *restrict sums)
 {
-#ifdef LOAD_F32LE
-  return sum + (fabs (samples) <= FLT_MAX ? samples : (SUMS)0.0f);
-#else
-  return sum + samples;
-#endif
-}
-
-#ifdef LOAD_F32LE
-WORDS
-add_missing (WORDS missing, SUMS samples)
-{
-  return missing + (fabs (samples) <= FLT_MAX ? (WORDS)0 : (WORDS)1);
-}
-#endif
-
-/* Adds WIDE samples of `count` lines to the sums of a block. */
-void
-add_lines (global const uchar *bytes, long stride, uint count, uint shift,
-    global SUM *sums, uint samples)
-{
+  const uint number = get_global_id (1), begin = number * block;
+  if (get_global_id (0) * WIDE >= samples || begin >= lines)
+    return;
+  const uint first = min ((uint)get_global_id (0) * WIDE, samples - WIDE);
+  const uint count = min (block, lines - begin);
+  global const uchar *from =
+      input + input_offset + begin * input_stride + first * SAMPLE_BYTES;
+  global SUM *row = sums + (size_t)number * ROWS_OF_BLOCK * samples + first;
   SUMS sum = 0;
 #ifdef LOAD_F32LE
+  SUMS lost = 0.0f;
   WORDS missing = 0;
-#endif
+  for (uint line = 0; line < count; line++) {
+    const SUMS values = load_samples (from + line * input_stride, shift);
+    const SUMS finite = fabs (values) <= FLT_MAX ? values : (SUMS)0.0f;
+    const SUMS wanted = finite - lost, after = sum + wanted;
+    missing += fabs (values) <= FLT_MAX ? (WORDS)0 : (WORDS)1;
+    lost = (after - sum) - wanted;
+    sum = after;
+  }
+  VSTORE (lost, 0, row + samples);
+  VSTORE (missing, 0, (global uint *)row + 2 * samples);
+#else
 #pragma unroll 8
-  for (uint line = 0; line < count; line++) {
-    SUMS values = load_samples (bytes + line * stride, shift);
-    sum = add_samples (sum, values);
-#ifdef LOAD_F32LE
-    missing = add_missing (missing, values);
+  for (uint line = 0; line < count; line++)
+    sum += load_samples (from + line * input_stride, shift);
 #endif
-  }
-#ifdef LOAD_F32LE
-  SUMS before = VLOAD (0, sums);
-  SUMS wanted = sum - VLOAD (0, sums + samples);
-  SUMS after = before + wanted;
-  VSTORE (after, 0, sums);
-  VSTORE ((after - before) - wanted, 0, sums + samples);
-  global uint *missing_sums = (global uint *)sums + 2 * samples;
-  VSTORE (VLOAD (0, missing_sums) + missing, 0, missing_sums);
-#else
-  VSTORE (VLOAD (0, sums) + sum, 0, sums);
-#endif
-}
-
-/* Does the work of add_lines() for a single sample at the end of a line. */
-void
-add_lines_of_sample (global const uchar *bytes, long stride, uint count, uint shift,
-    global SUM *sums, uint samples)
-{
-  SUM sum = 0;
-  uint missing = 0;
-  for (uint line = 0; line < count; line++) {
-    SUM value = assemble_sample (bytes + line * stride, shift);
-#ifdef LOAD_F32LE
-    missing += MISSING (value);
-    value = FINITE_PART (value);
-#endif
-    sum += value;
-  }
-#ifdef LOAD_F32LE
-  float before = sums[0], wanted = sum - sums[samples], after = before + wanted;
-  sums[0] = after;
-  sums[samples] = (after - before) - wanted;
-  ((global uint *)sums)[2 * samples] += missing;
-#else
-  sums[0] += sum;
-#endif
-}
-
-/* Sums up blocks of `block` lines, `together` lines per pass. `workers` work-items share
- * a block. On a GPU, each of them adds WIDE samples of every line. On a CPU, one
- * work-item adds whole lines, a few per pass, so that it reads memory row by row. */
-kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-sum_blocks (global const uchar *restrict input, ulong input_offset, long input_stride,
-    uint samples, uint lines, uint shift, uint block, uint together, uint workers,
-    global SUM *restrict sums)
-{
-  const uint worker = get_global_id (0) % workers, number = get_global_id (0) / workers;
-  const uint begin = number * block;
-  if (begin >= lines)
-    return;
-  const uint end = min (begin + block, lines);
-  global SUM *row = sums + (size_t)number * ROWS_OF_BLOCK * samples;
-
-  for (uint first = worker * WIDE; first < samples; first += workers * WIDE)
-    for (uint n = 0; n < ROWS_OF_BLOCK * WIDE; n++)
-      if (first + n % WIDE < samples)
-        row[n / WIDE * samples + first + n % WIDE] = 0;
-
-  for (uint line = begin; line < end; line += together) {
-    global const uchar *from = input + input_offset + line * input_stride;
-    const uint count = min (together, end - line);
-    for (uint first = worker * WIDE; first < samples; first += workers * WIDE) {
-      if (first + WIDE <= samples) {
-        add_lines (from + first * SAMPLE_BYTES, input_stride, count, shift, row + first,
-            samples);
-        continue;
-      }
-      for (uint sample = first; sample < samples; sample++)
-        add_lines_of_sample (from + sample * SAMPLE_BYTES, input_stride, count, shift,
-            row + sample, samples);
-    }
-  }
+  VSTORE (sum, 0, row);
 }
 
 /* Means */

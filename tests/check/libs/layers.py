@@ -32,12 +32,23 @@ for plugin in ("gst/compute", "gst/inference"):
     MAY_INCLUDE[plugin] += ("gst/convolution", "gst/reduction")
 for plugin in ("gst/transfer", "gst/keying"):
     MAY_INCLUDE[plugin] += ("gst/composition",)
+# Folders of gst/oct from the lowest to the highest. Each may include those before its own, and the
+# public headers at the top of gst/oct. The elements include all of them.
+OCT = "gst/oct"
+OCT_FOLDERS = []
+for names in ("shared", "calibration tissue", "recordings", "spectra", "depth",
+              "angio signal volume"):
+    level = [f"{OCT}/{name}" for name in names.split()]
+    for folder in level:
+        MAY_INCLUDE[folder] = (*MAY_INCLUDE[OCT], OCT, *OCT_FOLDERS)
+    OCT_FOLDERS += level
+MAY_INCLUDE[OCT] += tuple(OCT_FOLDERS)
 # The program of the self-check knows the elements by their names and properties.
 SELFCHECK = "tools/selfcheck"
 MAY_INCLUDE[SELFCHECK] = (PUBLIC, COMMON, CORE)
 # These reach no internal header, not even through another header. Of core/ they may reach the
 # headers that all files need.
-ABOVE = [*SHARED, *PLUGINS, SELFCHECK]
+ABOVE = [*SHARED, *PLUGINS, *OCT_FOLDERS, SELFCHECK]
 INTERNAL = (CORE, DRIVERS)
 OPEN = [f"{CORE}/{name}" for name in (
     "devicebuffer.hpp", "deviceinfo.hpp", "gstopenclcheck.h", "gstopenclcontext-private.hpp",

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "../depth/depthengine.hpp"
-#include "../depth/displayrange.hpp"
+#include "depthengine.hpp"
+#include "displayrange.hpp"
 #include <gst/opencl/device/gstopenclfft.h>
 
 namespace oct {
