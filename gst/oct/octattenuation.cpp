@@ -74,6 +74,7 @@
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octattenuation.cl"
+#define KERNELS_CPU "/org/freedesktop/gstreamer/opencl/oct/octattenuation_cpu.cl"
 
 /* Decibels are refused with a reason. The quantities exclude attenuation, which would
  * otherwise be chosen first, as caps that need no change. */
@@ -87,6 +88,9 @@ const guint noise_lines = 256; /* A-lines in which the noise is measured */
 /* Maximum number of depths of an A-line that is averaged in local memory: two values each,
  * of 16 KiB in all, which every device has */
 const gsize most_local_depths = 2048, usual_depths = 1024;
+/* A work-item of find_averaged_attenuation on a CPU processes as many A-lines as these
+ * values allow, but not more than cpu_lines. */
+const gsize cpu_values = 32768, cpu_lines = 16;
 const double least_snr = -1000, most_snr = 1000;
 const double most_length = 1e9; /* µm */
 
@@ -112,6 +116,7 @@ struct AttenuationState {
   opencl::Kernel noise_kernel, average_kernel, find_kernel;
   cl::Buffer noise, gains;
   opencl::WorkBuffer averaged;
+  bool on_cpu = false;
   gsize group = 1; /* work-group size of the kernels */
   /* For which the kernels were built: complex input, averages, depths */
   std::optional<std::tuple<bool, bool, gsize>> created;
@@ -134,16 +139,18 @@ private:
   {
     return settings.depth_step > 0 ? settings.depth_step : input.depth_step;
   }
-  /* find_kernel averages A-lines that fit into local memory. */
+  /* On a GPU, find_kernel averages A-lines that fit into local memory. */
   bool averages_apart () const
   {
-    return in_force.averages () && input.depths > most_local_depths;
+    return in_force.averages () && !on_cpu && input.depths > most_local_depths;
   }
   bool load_losses (const AttenuationSettings &settings, std::vector<double> &losses,
       GError **error) const;
   std::vector<cl_float> gains_of (const std::vector<double> &losses) const;
   bool create (GstOpenCLContext *context, GError **error);
-  bool create_kernels (const std::string &options, GError **error);
+  bool create_for_cpu (const std::string &options, GError **error);
+  bool create_for_gpu (const std::string &options, GError **error);
+  gsize lines_of_item () const;
   bool make_tables (GstOpenCLContext *context, GError **error);
   bool measure (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
   bool average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
@@ -216,18 +223,37 @@ group_option (gsize group)
   return " -DGROUP=" + std::to_string (group);
 }
 
-/* Builds the kernels for the largest work-groups that the device runs. On a CPU, a
- * work-item processes an A-line. */
+gsize
+Attenuation::lines_of_item () const
+{
+  return std::clamp<gsize> (cpu_values / input.depths, 1, cpu_lines);
+}
+
+/* Builds the kernel for a CPU. It needs no memory for averages. */
 bool
-Attenuation::create_kernels (const std::string &options, GError **error)
+Attenuation::create_for_cpu (const std::string &options, GError **error)
+{
+  std::string all =
+      options + " -DLANES=" + std::to_string (opencl::float_lanes (context));
+  if (in_force.averages ())
+    all += " -DAVERAGED -DMAX_WINDOW=" + std::to_string (most_window)
+           + " -DLINES=" + std::to_string (lines_of_item ())
+           + " -DDEPTHS=" + std::to_string (input.depths);
+  return find_kernel.create (context, KERNELS_CPU,
+      in_force.averages () ? "find_averaged_attenuation" : "find_attenuation", all,
+      error);
+}
+
+/* Builds the kernels for the largest work-groups that the device runs. */
+bool
+Attenuation::create_for_gpu (const std::string &options, GError **error)
 {
   std::string averages = in_force.averages () ? " -DAVERAGED" : "";
   if (in_force.averages () && !averages_apart ())
     averages +=
         " -DWINDOWED -DDEPTHS="
         + std::to_string (input.depths > usual_depths ? most_local_depths : usual_depths);
-  group = opencl::is_cpu (context) ? 1 : 256;
-  while (group > opencl::largest_group (context))
+  for (group = 256; group > opencl::largest_group (context);)
     group /= 2;
   for (;; group /= 2) {
     const std::string all = options + averages + group_option (group);
@@ -250,7 +276,9 @@ Attenuation::create (GstOpenCLContext *of, GError **error)
     return true;
   created.reset ();
   context = of;
-  if (!create_kernels (options, error)
+  on_cpu = opencl::is_cpu (context);
+  group = 1;
+  if (!(on_cpu ? create_for_cpu (options, error) : create_for_gpu (options, error))
       || !noise_kernel.create (
           context, KERNELS, "measure_noise", options + group_option (group), error))
     return false;
@@ -290,7 +318,7 @@ Attenuation::measure (const GstOpenCLFrame *from, cl_command_queue queue, GError
              cl_uint (input.depths - in_force.noise_depths), cl_uint (every), noise ());
 }
 
-/* Averages the frame for find(). */
+/* Averages the frame for find(), on a GPU. */
 bool
 Attenuation::average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
 {
@@ -322,7 +350,11 @@ Attenuation::find (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
           cl_float (2 * step * in_force.end_attenuation), cl_float (1 / (2 * step)),
           to->data, cl_ulong (to->offset[0])))
     return false;
-  return find_kernel.launch_groups (queue, input.lines, group, error);
+  if (!on_cpu)
+    return find_kernel.launch_groups (queue, input.lines, group, error);
+  const gsize every = averages ? lines_of_item () : 1;
+  return find_kernel.enqueue_groups (
+      queue, {(input.lines + every - 1) / every, 1, 1}, error);
 }
 
 bool

@@ -1,8 +1,8 @@
-/* octattenuation: attenuation coefficients of A-lines
+/* octattenuation: attenuation coefficients of A-lines, for any device
  *
- * GROUP is the work-group size of find_attenuation and measure_noise, 1 on a CPU. See
- * attenuation.clh for COMPLEX and AVERAGED. With WINDOWED, find_attenuation averages
- * A-lines of up to DEPTHS depths itself, in local memory.
+ * GROUP is the work-group size of find_attenuation and measure_noise. See attenuation.clh
+ * for COMPLEX and AVERAGED. With WINDOWED, find_attenuation averages A-lines of up to
+ * DEPTHS depths itself, in local memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -114,23 +114,6 @@ sum_of_light (Source from, int end, int count, local float *sums, local float *g
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
 }
 
-/* Partial sums let a CPU add in vectors. */
-float
-sum_of_signals (Source from, int begin, int end)
-{
-  float8 sums = 0.0f;
-  int depth = begin;
-  for (; depth + 8 <= end; depth += 8)
-    sums += (float8)(signal_at (from, depth), signal_at (from, depth + 1),
-        signal_at (from, depth + 2), signal_at (from, depth + 3),
-        signal_at (from, depth + 4), signal_at (from, depth + 5),
-        signal_at (from, depth + 6), signal_at (from, depth + 7));
-  for (; depth < end; depth++)
-    sums.s0 += signal_at (from, depth);
-  const float4 both = sums.lo + sums.hi;
-  return both.x + both.y + both.z + both.w;
-}
-
 Ends
 ends_of (Source from, Line of, local int *last)
 {
@@ -139,7 +122,10 @@ ends_of (Source from, Line of, local int *last)
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   for (int block = get_local_id (0); block < blocks_of (of); block += GROUP) {
     const int begin = begin_of_block (of, block), end = begin_of_block (of, block + 1);
-    const float sum = sum_of_signals (from, begin, end);
+    float sum = 0.0f;
+#pragma unroll 8
+    for (int depth = begin; depth < end; depth++)
+      sum += signal_at (from, depth);
     if (has_light (of, sum, from.noise, end - begin))
       atomic_max (&last[0], block);
     if (is_shown (of, sum, from.noise, end - begin))
@@ -153,9 +139,6 @@ ends_of (Source from, Line of, local int *last)
 #ifdef WINDOWED
 #define WINDOW_ARGUMENTS uint window_depths, uint window_lines,
 
-/* Adjacent depths that a work-item sums up at once, in vectors on a CPU */
-#define CHUNK (GROUP > 1 ? 1 : 32)
-
 /* As average_intensity, for one A-line: sums over A-lines first, then over depths */
 void
 average_line (global const INPUT *input, uint line, uint depths, uint lines,
@@ -165,35 +148,20 @@ average_line (global const INPUT *input, uint line, uint depths, uint lines,
   const uint above = (window_depths - 1) / 2, before = (window_lines - 1) / 2;
   const uint first_line = max (line, before) - before;
   const uint end_line = min (line + window_lines - before, lines);
-  for (uint depth = get_local_id (0) * CHUNK; depth < depths; depth += GROUP * CHUNK) {
-    const bool inner = depth + CHUNK <= depths;
-    float sums[CHUNK] = {0.0f};
-    for (uint row = first_line; row < end_line; row++) {
-      for (uint n = 0; n < CHUNK; n++) {
-        const uint at = inner ? depth + n : min (depth + n, depths - 1);
-        sums[n] += power_of (input[(size_t)row * depths + at]);
-      }
-    }
-    for (uint n = 0; n < CHUNK && depth + n < depths; n++)
-      columns[depth + n] = sums[n];
+  for (uint depth = get_local_id (0); depth < depths; depth += GROUP) {
+    float sum = 0.0f;
+    for (uint row = first_line; row < end_line; row++)
+      sum += power_of (input[(size_t)row * depths + depth]);
+    columns[depth] = sum;
   }
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
-  for (uint depth = get_local_id (0) * CHUNK; depth < depths; depth += GROUP * CHUNK) {
-    const bool inner = depth >= above && depth + CHUNK + window_depths <= depths + above;
-    float sums[CHUNK] = {0.0f};
-    for (uint k = 0; k < window_depths; k++) {
-      for (uint n = 0; n < CHUNK; n++) {
-        const uint at = depth + n + k - above; /* wraps around below 0 */
-        sums[n] += inner         ? columns[at]
-                   : at < depths ? columns[min (at, depths - 1)]
-                                 : 0.0f;
-      }
-    }
-    for (uint n = 0; n < CHUNK && depth + n < depths; n++) {
-      const uint first = max (depth + n, above) - above;
-      const uint end = min (depth + n + window_depths - above, depths);
-      averaged[depth + n] = sums[n] / ((end - first) * (end_line - first_line)) - noise;
-    }
+  for (uint depth = get_local_id (0); depth < depths; depth += GROUP) {
+    const uint first = max (depth, above) - above;
+    const uint end = min (depth + window_depths - above, depths);
+    float sum = 0.0f;
+    for (uint at = first; at < end; at++)
+      sum += columns[at];
+    averaged[depth] = sum / ((end - first) * (end_line - first_line)) - noise;
   }
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
 }
@@ -201,27 +169,7 @@ average_line (global const INPUT *input, uint line, uint depths, uint lines,
 #define WINDOW_ARGUMENTS
 #endif
 
-/* Returns ln (1 + light / later), or 0 if that is not finite. If light is less than
- * `later`, as almost everywhere, it takes the series of 2 artanh (s) with
- * s = light / (light + 2 later), which a CPU computes in vectors. */
-float
-logarithm_of (float light, float later)
-{
-  const float both = light + 2.0f * later, s = light / both, square = s * s;
-  float sum = 1.0f / 13;
-  sum = sum * square + 1.0f / 11;
-  sum = sum * square + 1.0f / 9;
-  sum = sum * square + 1.0f / 7;
-  sum = sum * square + 1.0f / 5;
-  sum = sum * square + 1.0f / 3;
-  if (3.0f * fabs (light) <= both && both > FLT_MIN && both <= FLT_MAX)
-    return (sum * square + 1.0f) * s * 2.0f;
-  const float ratio = light / later;
-  return later > 0.0f && ratio > -1.0f && ratio <= FLT_MAX ? log1p (ratio) : 0.0f;
-}
-
-/* Adjacent depths of a work-item. Those of a CPU are whole vectors. */
-#define EACH (GROUP > 1 ? 4 : 32)
+#define EACH 4 /* adjacent depths of a work-item */
 #define TILE (GROUP * EACH)
 
 /* Replaces each item's value by the sum of all later items. Returns the sum of all. */
@@ -278,28 +226,24 @@ find_attenuation (global const uchar *restrict input, ulong offset,
       of, fitted, groups[0], groups[1], from.noise * gains[max (end - 1, 0)]);
   for (int tile = (of.depths - 1) / TILE; tile >= 0; tile--) {
     const int first = tile * TILE + get_local_id (0) * EACH;
-    const bool inner = first + EACH <= end;
-    float light[EACH], below_each[EACH], parts[4] = {0.0f};
+    float light[EACH], sum = 0.0f;
     for (int n = 0; n < EACH; n++) {
-      const int at = inner ? first + n : min (first + n, max (end - 1, 0));
-      const float value = signal_at (from, at) * gains[at];
-      light[n] = inner || first + n < end ? value : 0.0f;
-      parts[n % 4] += light[n];
+      light[n] = first + n < end ? signal_at (from, first + n) * gains[first + n] : 0.0f;
+      sum += light[n];
     }
-    float later = parts[0] + parts[1] + parts[2] + parts[3];
+    float later = sum;
     const float all = sum_later_items (sums, &later);
     later += below;
     below += all;
     for (int n = EACH - 1; n >= 0; n--) {
-      below_each[n] = later;
+      const float ratio = light[n] / later;
+      if (first + n < of.depths)
+        to[first + n] = later > 0.0f && ratio > -1.0f && ratio <= FLT_MAX
+                                && first + n < min (end, ends.shown)
+                            ? log1p (ratio) * unit
+                            : 0.0f;
       later += light[n];
     }
-    for (int n = 0; n < EACH; n++)
-      light[n] = first + n < min (end, ends.shown)
-                     ? logarithm_of (light[n], below_each[n]) * unit
-                     : 0.0f;
-    for (int n = 0; n < EACH && first + n < of.depths; n++)
-      to[first + n] = light[n];
     WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   }
 }
