@@ -140,6 +140,8 @@ protected:
   cl::Buffer buffer;
 
 private:
+  /* Returns whether the contents are not undefined. */
+  virtual bool has_contents () = 0;
   bool enqueue_fill (GstOpenCLDeferred *work, GError **error);
   bool enqueue_fill_on (cl_command_queue queue, GstOpenCLDeferred *work, GError **error);
 

@@ -1,5 +1,82 @@
 /* Common code of the base classes of all elements on a device
  *
+ * Every filter, source and aggregator has one ElementCore. The base class calls it in this
+ * order: open(), then admit() and add() for each frame, drain() where frames must be over,
+ * close(). CHECK_INVARIANT (n, condition) checks invariant n below in a debug build.
+ *
+ * States of an element. `context_` may be set before open(): the application or a neighbour's
+ * query has chosen it. The object lock protects it.
+ *
+ *   state   opened  context_        queues_     frames in flight
+ *   CLOSED  false   any             none        0
+ *   OPEN    true    set, constant   any thread  0 … async-depth
+ *
+ *   from    event                                                   to
+ *   CLOSED  set_context(), answer_context_query()                   CLOSED
+ *   CLOSED  open() finds a context                                  OPEN
+ *   CLOSED  open() fails; close()                                   CLOSED
+ *   OPEN    admit() or drain_for_caps() in another thread: the new
+ *           queue waits for the old one                             OPEN
+ *   OPEN    close(), after drain()                                  CLOSED
+ *
+ * Failures (`reported`), in each of these states. A device failure ends the streams of all
+ * elements in the pipeline (streamwatch.cpp):
+ *
+ *   from            event                                           to
+ *   NOTHING         post(): posts one element error                 FAILURE, DEVICE_FAILURE
+ *   FAILURE         post(): logs                                    FAILURE, DEVICE_FAILURE
+ *   FAILURE         forget_failure(): a frame has succeeded         NOTHING
+ *   DEVICE_FAILURE  post(): logs; admit(): fails                    DEVICE_FAILURE
+ *   any             reset_failures(): open(), new caps, flush, seek NOTHING
+ *
+ * States of a frame in an element:
+ *
+ *   from      event                                                  to
+ *   (arrives) gst_opencl_check_frame(): contradicts its caps         dropped
+ *   (arrives) import(): in other memory                              a copy, as below
+ *   (arrives) admit() waits until there is room                      ADMITTED
+ *   ADMITTED  the subclass enqueues; add (event)                     IN_FLIGHT
+ *   ADMITTED  the subclass fails: report()                           lost
+ *   ADMITTED  gst_opencl_filter_defer(); add (nullptr)               DEFERRED
+ *   DEFERRED  the next filter merges the work                        IN_FLIGHT of that filter
+ *   DEFERRED  any other access runs it (storage.cpp)                 enqueued, in no element's
+ *                                                                    limit
+ *   DEFERRED  the buffer returns to its pool unread                  lost, without a cost
+ *   IN_FLIGHT admit() of a later frame, or drain(), sees its event   over, or report()
+ *
+ * What changes in mid-stream. None of it touches a frame in flight, as OpenCL retains the
+ * kernels of its commands:
+ *
+ * - A verdict of the self-check arrives in any thread, which only counts it
+ *   (gst_opencl_get_n_verdicts()). Elements ask in the streaming thread and between frames:
+ *   octfft compares that number in begin_frame() and chooses its engines again, and filters of
+ *   keying ask for each frame. A RECONFIGURE event then makes upstream ask again whether its
+ *   work can be merged. Work that was deferred before runs by itself if it cannot be merged now.
+ * - New settings are taken in begin_frame(). If they need programs or tables in a live
+ *   pipeline, a thread (Preparation) builds these while frames use the old settings. It is
+ *   joined before the new ones are used, and in close().
+ * - Caps change only after drain_for_caps(). Refused caps leave the old formats.
+ *
+ * Invariants:
+ *
+ *  1. An open element has a context, which is that of all its frames (admit(), owns()).
+ *  2. A closed element has no frame in flight and adds none (add(), close()): base classes drain
+ *     before they close. Deferred work may outlive the element. It then runs on the queue of the
+ *     thread that needs it, as leave() has cleared `queues_`.
+ *  3. Between admit() and the next one, all commands of a frame go to one queue, that of
+ *     `queues_` (admit()). Therefore the element's own device memory needs no events.
+ *  4. After admit(), fewer than async-depth frames are in flight (gst_opencl_in_flight_admit()).
+ *  5. admit(), add() and drain() are called in one thread at a time: the streaming thread, or a
+ *     state change when that has stopped. A thread that only compiles calls none of them
+ *     (admit(), add()).
+ *  6. Of failures with one cause, one is posted: post() holds `report_lock`, so a second thread
+ *     returns after the error is on the bus. DEVICE_FAILURE is not forgotten before
+ *     reset_failures() (admit()).
+ *  7. Failures are marked on the streams after the error is posted, because the other elements
+ *     then stop without naming a cause (post()).
+ *  8. The import pool belongs to the context of 1, and its buffers have at least `import_size`
+ *     bytes (ensure_import_pool()).
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "elementcore.hpp"
@@ -13,6 +90,8 @@
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/core/frame.hpp>
+#include <gst/opencl/core/hooks.hpp>
+#include <gst/opencl/core/invariant.hpp>
 #include <gst/opencl/core/memory.hpp>
 #include <gst/opencl/core/pool.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
@@ -298,6 +377,7 @@ ElementCore::close ()
   if (import_pool)
     gst_buffer_pool_set_active (import_pool, FALSE);
   gst_clear_object (&import_pool);
+  CHECK_INVARIANT (2, gst_opencl_in_flight_is_empty (in_flight));
   queues_->leave ();
   GST_OBJECT_LOCK (element);
   GstOpenCLContext *context = std::exchange (context_, nullptr);
@@ -389,6 +469,8 @@ ElementCore::post (GError *error, Reported what, const Place &place)
 bool
 ElementCore::admit (GError **error)
 {
+  CHECK_INVARIANT (1, opened && context_);
+  CHECK_INVARIANT (5, !compiles_only ());
   if (reported == Reported::DEVICE_FAILURE) {
     g_set_error (
         error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "The device failed earlier");
@@ -405,6 +487,8 @@ ElementCore::add (cl_event event)
 {
   if (!event)
     return;
+  CHECK_INVARIANT (2, opened);
+  CHECK_INVARIANT (5, !compiles_only ());
   gst_opencl_in_flight_add (in_flight, event);
   clReleaseEvent (event);
 }
@@ -597,6 +681,7 @@ ElementCore::owns (GstBuffer *buffer) const
 bool
 ElementCore::ensure_import_pool (gsize size, GError **error)
 {
+  CHECK_INVARIANT (8, opened);
   if (import_pool && import_size >= size)
     return true;
   if (import_pool)
