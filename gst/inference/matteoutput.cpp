@@ -27,7 +27,7 @@ find_plane (const Tensor &matte, gsize &row)
 }
 
 bool
-MatteOutput::create (GstOpenCLContext *context, const GstVideoInfo &input,
+MatteOutput::create_kernels (GstOpenCLContext *context, const GstVideoInfo &input,
     const GstVideoInfo &output, const Tensor &matte, gint64 channel, Fit fit,
     gint network_width, gint network_height, GError **error)
 {
@@ -83,7 +83,7 @@ MatteOutput::create (GstOpenCLContext *context, const GstVideoInfo &input,
 }
 
 bool
-MatteOutput::enqueue (cl_command_queue queue, const GstOpenCLFrame *input,
+MatteOutput::enqueue_matte (cl_command_queue queue, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_mem matte, GError **error)
 {
   if (!stretch.launch (queue, gsize (info.width), gsize (size.s[1]), error, matte,

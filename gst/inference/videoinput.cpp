@@ -244,7 +244,7 @@ VideoInput::set_rows (
 }
 
 bool
-VideoInput::create (GstOpenCLContext *context, const GstVideoInfo &video,
+VideoInput::create_kernel (GstOpenCLContext *context, const GstVideoInfo &video,
     const VideoMapping &mapping, const PixelPlace &a_place, GError **error)
 {
   info = video;
@@ -280,8 +280,8 @@ VideoInput::create (GstOpenCLContext *context, const GstVideoInfo &video,
 }
 
 bool
-VideoInput::enqueue (cl_command_queue queue, const GstOpenCLFrame *frame, cl_mem output,
-    gint64 offset, GError **error)
+VideoInput::enqueue_tensor (cl_command_queue queue, const GstOpenCLFrame *frame,
+    cl_mem output, gint64 offset, GError **error)
 {
   const gint64 size = gint64 (opencl::info_of (place.type).size);
   opencl::Kernel *prepare = kernel.variant ({frame}, error);

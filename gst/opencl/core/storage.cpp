@@ -123,7 +123,7 @@ Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
 {
   CHECK_INVARIANT (9, !compiles_only ());
   WaitList waits (context, queue);
-  return prepare (queue, access, waits, error) && waits.enqueue (error);
+  return prepare (queue, access, waits, error) && waits.enqueue_barrier (error);
 }
 
 bool
@@ -510,7 +510,7 @@ private:
 
     if (!events.collect_waits (queue, device_access, waits, error)
         || !staging_events.collect_waits (queue, staging_access, waits, error)
-        || !waits.enqueue (error))
+        || !waits.enqueue_barrier (error))
       return false;
     cl_int code =
         to_device

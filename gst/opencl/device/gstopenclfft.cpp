@@ -468,7 +468,7 @@ gst_opencl_fft_enqueue (GstOpenCLFFT *fft, cl_command_queue queue, cl_mem input,
 {
   g_return_val_if_fail (fft != nullptr, FALSE);
   if (opencl::compiles_only ())
-    return fft->plan->enqueue (queue, input, output, error);
+    return fft->plan->enqueue_transform (queue, input, output, error);
   if (input == output)
     return refuse (error, "Input and output of a transform must be different buffers");
   return gst_opencl_context_check_queue (fft->context, queue, error)
@@ -476,5 +476,5 @@ gst_opencl_fft_enqueue (GstOpenCLFFT *fft, cl_command_queue queue, cl_mem input,
              fft->context, input, fft->input_bytes, "input of a transform", error)
          && gst_opencl_context_check_buffer (
              fft->context, output, fft->output_bytes, "output of a transform", error)
-         && fft->plan->enqueue (queue, input, output, error);
+         && fft->plan->enqueue_transform (queue, input, output, error);
 }
