@@ -77,7 +77,7 @@ public:
 
 private:
   struct FreePlan {
-    void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_unref (plan); }
+    void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_free (plan); }
   };
 
   void choose_order (const TransformShape &shape);

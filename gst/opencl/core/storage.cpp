@@ -127,6 +127,36 @@ Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
 }
 
 bool
+Storage::wait_for_device (GstMapFlags access, bool is_for_data, bool &waited_for_data,
+    bool &waited_for_room, GError **error)
+{
+  Waits writes, reads;
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.append_waits (GST_MAP_READ, writes);
+    if (access & GST_MAP_WRITE)
+      events.append_waits (GST_MAP_WRITE, reads);
+  }
+  if (!wait_sync (writes, is_for_data ? waited_for_data : waited_for_room, error))
+    return false;
+  bool blocked;
+  wait_sync (reads, blocked, nullptr); /* failed reads do no harm */
+  waited_for_room |= blocked;
+  return true;
+}
+
+/* A writer that waits for the device is a whole pool ahead of it. This wait bounds its
+ * run-ahead. */
+static void
+count_waits (bool waited_for_data, bool waited_for_room)
+{
+  if (waited_for_data)
+    gst_opencl_count_host_wait ();
+  if (waited_for_room)
+    gst_opencl_count_throttled ();
+}
+
+bool
 Storage::is_used_by_other_threads ()
 {
   ThreadQueues &own = gst_opencl_context_get_thread_queues (context);
@@ -324,9 +354,10 @@ HostStorage::HostStorage (GstOpenCLContext *context, std::unique_ptr<PinnedBlock
 {
 }
 
-/* Waits for pending transfers: OpenCL keeps their device buffer alive, but not this
- * memory. */
-HostStorage::~HostStorage ()
+/* Waits for pending transfers of a block: OpenCL keeps their device buffer alive, but not
+ * the block. */
+static void
+free_after_transfers (std::unique_ptr<PinnedBlock> &block, AccessEvents &events)
 {
   Waits waits;
   bool blocked;
@@ -334,6 +365,11 @@ HostStorage::~HostStorage ()
   wait_sync (waits, blocked, nullptr);
   if (!are_complete (waits))
     (void)block.release (); /* lost: the device may still use it */
+}
+
+HostStorage::~HostStorage ()
+{
+  free_after_transfers (block, events);
 }
 
 bool
@@ -361,23 +397,10 @@ HostStorage::invalidate ()
 guint8 *
 HostStorage::map_sync (GstMapFlags access, GError **error)
 {
-  Waits writes, reads;
-  {
-    std::lock_guard<std::mutex> guard (lock);
-    events.append_waits (GST_MAP_READ, writes);
-    if (access & GST_MAP_WRITE)
-      events.append_waits (GST_MAP_WRITE, reads);
-  }
-  bool waited_for_data, waited_for_room;
-  if (!wait_sync (writes, waited_for_data, error))
+  bool waited_for_data = false, waited_for_room = false;
+  if (!wait_for_device (access, true, waited_for_data, waited_for_room, error))
     return nullptr;
-  wait_sync (reads, waited_for_room, nullptr); /* failed reads do no harm */
-  if (waited_for_data)
-    gst_opencl_count_host_wait ();
-  /* A writer that waits for reads is a whole pool ahead of the transfers. This wait
-   * bounds its run-ahead. */
-  if (waited_for_room)
-    gst_opencl_count_throttled ();
+  count_waits (waited_for_data, waited_for_room);
   return block->data ();
 }
 
@@ -389,16 +412,7 @@ class StagedStorage : public DeviceStorage {
 public:
   using DeviceStorage::DeviceStorage;
 
-  /* Waits for pending transfers of the staging memory. */
-  ~StagedStorage () override
-  {
-    Waits waits;
-    bool blocked;
-    staging_events.append_waits (GST_MAP_READWRITE, waits);
-    wait_sync (waits, blocked, nullptr);
-    if (!are_complete (waits))
-      (void)staging.release (); /* lost: the device may still use it */
-  }
+  ~StagedStorage () override { free_after_transfers (staging, staging_events); }
 
   bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
       GError **error) override
@@ -748,15 +762,11 @@ public:
   {
     bool waited_for_data = false, waited_for_room = false;
     if (!fill_deferred (access, error)
-        || !wait_for_device (access, waited_for_data, waited_for_room, error))
+        || !wait_for_device (
+            access, has_contents (), waited_for_data, waited_for_room, error))
       return nullptr;
     guint8 *bytes = map_now (access, waited_for_data, error);
-    if (waited_for_data)
-      gst_opencl_count_host_wait ();
-    /* A writer that waits for the device is a whole pool ahead of it. This wait bounds
-     * its run-ahead. */
-    if (waited_for_room)
-      gst_opencl_count_throttled ();
+    count_waits (waited_for_data, waited_for_room);
     return bytes;
   }
 
@@ -831,26 +841,6 @@ private:
     const bool enqueued = mapping.enqueue (queue, access, !is_undefined, ended, error);
     clFlush (queue);
     return enqueued;
-  }
-
-  bool wait_for_device (
-      GstMapFlags access, bool &waited_for_data, bool &waited_for_room, GError **error)
-  {
-    Waits writes, reads;
-    bool is_for_data;
-    {
-      std::lock_guard<std::mutex> guard (lock);
-      events.append_waits (GST_MAP_READ, writes);
-      if (access & GST_MAP_WRITE)
-        events.append_waits (GST_MAP_WRITE, reads);
-      is_for_data = !is_undefined;
-    }
-    if (!wait_sync (writes, is_for_data ? waited_for_data : waited_for_room, error))
-      return false;
-    bool blocked;
-    wait_sync (reads, blocked, nullptr); /* failed reads do no harm */
-    waited_for_room |= blocked;
-    return true;
   }
 
   /* A map command ends soon, so its wait does not count as a wait for data, unless

@@ -1,7 +1,7 @@
 /* Common code of the base classes of all elements on a device
  *
  * Every filter, source and aggregator has one ElementCore. The base class calls it in this
- * order: open(), then admit() and add() for each frame, drain() where frames must be over,
+ * order: open(), then admit() and finish() for each frame, drain() where frames must be over,
  * close(). CHECK_INVARIANT (n, condition) checks invariant n below in a debug build.
  *
  * States of an element. `context_` may be set before open(): the application or a neighbour's
@@ -35,9 +35,9 @@
  *   (arrives) gst_opencl_check_frame(): contradicts its caps         dropped
  *   (arrives) import(): in other memory                              a copy, as below
  *   (arrives) admit() waits until there is room                      ADMITTED
- *   ADMITTED  the subclass enqueues; add (event)                     IN_FLIGHT
- *   ADMITTED  the subclass fails: report()                           lost
- *   ADMITTED  gst_opencl_filter_defer(); add (nullptr)               DEFERRED
+ *   ADMITTED  the subclass enqueues; finish (event)                  IN_FLIGHT
+ *   ADMITTED  the subclass fails: finish() reports it                lost
+ *   ADMITTED  gst_opencl_filter_defer(); finish (nullptr)            DEFERRED
  *   DEFERRED  the next filter merges the work                        IN_FLIGHT of that filter
  *   DEFERRED  any other access runs it (storage.cpp)                 enqueued, in no element's
  *                                                                    limit
@@ -66,7 +66,7 @@
  *  3. Between admit() and the next one, all commands of a frame go to one queue, that of
  *     `queues_` (admit()). Therefore the element's own device memory needs no events.
  *  4. After admit(), fewer than async-depth frames are in flight (gst_opencl_in_flight_admit()).
- *  5. admit(), add() and drain() are called in one thread at a time: the streaming thread, or a
+ *  5. admit(), finish() and drain() are called in one thread at a time: the streaming thread, or a
  *     state change when that has stopped. A thread that only compiles calls none of them
  *     (admit(), add()).
  *  6. Of failures with one cause, one is posted: post() holds `report_lock`, so a second thread
@@ -83,6 +83,7 @@
 
 #include "streamwatch.hpp"
 #include <gst/common/buffers.hpp>
+#include <gst/common/settings.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
@@ -151,15 +152,22 @@ ElementCore::ElementCore (GstElement *element)
       async_depth_ (default_async_depth), inputs_ (element),
       in_flight (gst_opencl_in_flight_new ())
 {
-  g_object_set_qdata (G_OBJECT (element), core_quark (), this);
 }
 
 ElementCore::~ElementCore ()
 {
-  g_object_set_qdata (G_OBJECT (element), core_quark (), nullptr);
   gst_opencl_in_flight_free (in_flight);
   gst_clear_object (&context_);
   g_free (device);
+}
+
+ElementCore *
+ElementCore::attach (gpointer element)
+{
+  auto *core = new ElementCore (GST_ELEMENT (element));
+  g_object_set_qdata_full (G_OBJECT (element), core_quark (), core,
+      [] (gpointer gone) { delete static_cast<ElementCore *> (gone); });
+  return core;
 }
 
 ElementCore *
@@ -172,11 +180,12 @@ ElementCore::of (gpointer element)
 /* --- properties --- */
 
 void
-ElementCore::install_properties (GObjectClass *klass)
+ElementCore::install (GObjectClass *klass)
 {
   const auto flags =
       GParamFlags (G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS);
 
+  GST_ELEMENT_CLASS (klass)->set_context = set_context;
   klass->set_property = set_property;
   klass->get_property = get_property;
   g_object_class_install_property (klass, PROP_DEVICE,
@@ -196,87 +205,68 @@ ElementCore::set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   ElementCore &core = *of (object);
+  const ObjectLock lock (object);
 
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_DEVICE:
-    g_free (core.device);
-    core.device = g_value_dup_string (value);
-    break;
-  case PROP_ASYNC_DEPTH:
+  if (id == PROP_ASYNC_DEPTH) {
     core.async_depth_ = g_value_get_uint (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
+    return;
   }
-  GST_OBJECT_UNLOCK (object);
+  g_free (core.device);
+  core.device = g_value_dup_string (value);
 }
 
 void
 ElementCore::get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
-  ElementCore &core = *of (object);
+  const ElementCore &core = *of (object);
+  const ObjectLock lock (object);
 
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_DEVICE:
-    g_value_set_string (value, core.device);
-    break;
-  case PROP_ASYNC_DEPTH:
+  if (id == PROP_ASYNC_DEPTH)
     g_value_set_uint (value, core.async_depth_);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
+  else
+    g_value_set_string (value, core.device);
 }
 
 gchar *
 ElementCore::dup_device ()
 {
-  GST_OBJECT_LOCK (element);
-  gchar *copy = g_strdup (device);
-  GST_OBJECT_UNLOCK (element);
-  return copy;
+  const ObjectLock lock (element);
+  return g_strdup (device);
 }
 
 guint
 ElementCore::async_depth ()
 {
-  GST_OBJECT_LOCK (element);
-  const guint depth = async_depth_;
-  GST_OBJECT_UNLOCK (element);
-  return depth;
+  const ObjectLock lock (element);
+  return async_depth_;
 }
 
 /* --- the context --- */
 
 void
-ElementCore::set_context (GstContext *given)
+ElementCore::set_context (GstElement *element, GstContext *given)
 {
+  ElementCore &core = *of (element);
   GstOpenCLContext *taken = nullptr;
-  gchar *wanted = dup_device ();
+  gchar *wanted = core.dup_device ();
 
   if (gst_opencl_handle_set_context (element, given, wanted, &taken)) {
     GST_OBJECT_LOCK (element);
-    if (!opened)
-      std::swap (context_, taken);
+    if (!core.opened)
+      std::swap (core.context_, taken);
     GST_OBJECT_UNLOCK (element);
     gst_clear_object (&taken);
   }
   g_free (wanted);
+  /* No base class of GStreamer's has another one. */
+  GST_ELEMENT_CLASS (g_type_class_peek (GST_TYPE_ELEMENT))->set_context (element, given);
 }
 
 GstOpenCLContext *
 ElementCore::ref_context ()
 {
-  GST_OBJECT_LOCK (element);
-  GstOpenCLContext *context =
-      context_ ? GST_OPENCL_CONTEXT (gst_object_ref (context_)) : nullptr;
-  GST_OBJECT_UNLOCK (element);
-  return context;
+  const ObjectLock lock (element);
+  return context_ ? GST_OPENCL_CONTEXT (gst_object_ref (context_)) : nullptr;
 }
 
 /* Elements start from the sink. An element with a named device must choose it when a
@@ -374,9 +364,7 @@ void
 ElementCore::close ()
 {
   inputs_.stop ();
-  if (import_pool)
-    gst_buffer_pool_set_active (import_pool, FALSE);
-  gst_clear_object (&import_pool);
+  release_pool (&import_pool);
   CHECK_INVARIANT (2, gst_opencl_in_flight_is_empty (in_flight));
   queues_->leave ();
   GST_OBJECT_LOCK (element);
@@ -491,6 +479,17 @@ ElementCore::add (cl_event event)
   CHECK_INVARIANT (5, !compiles_only ());
   gst_opencl_in_flight_add (in_flight, event);
   clReleaseEvent (event);
+}
+
+bool
+ElementCore::finish (bool enqueued, cl_event event, GError *error)
+{
+  add (event);
+  if (enqueued)
+    forget_failure ();
+  else
+    report (error);
+  return enqueued;
 }
 
 bool
@@ -684,9 +683,7 @@ ElementCore::ensure_import_pool (gsize size, GError **error)
   CHECK_INVARIANT (8, opened);
   if (import_pool && import_size >= size)
     return true;
-  if (import_pool)
-    gst_buffer_pool_set_active (import_pool, FALSE);
-  gst_clear_object (&import_pool);
+  release_pool (&import_pool);
   import_pool = gst_opencl_buffer_pool_new_configured (context_, FALSE, nullptr, size);
   import_size = size;
   if (import_pool && gst_buffer_pool_set_active (import_pool, TRUE))
