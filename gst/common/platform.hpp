@@ -97,7 +97,8 @@ public:
    * where possible, its owner are kept. Fails if the target exists and is not a regular
    * file. The name ends with `suffix`, for programs that check the extension. Errors name
    * `location`. */
-  bool create (const std::string &location, const std::string &suffix, GError **error);
+  bool create_file (
+      const std::string &location, const std::string &suffix, GError **error);
   bool write (guint64 offset, const void *data, gsize size, GError **error);
   /* Frees the space behind `size` bytes if possible. */
   void truncate (guint64 size);

@@ -13,7 +13,7 @@ namespace opencl {
 /* --- growing files --- */
 
 bool
-GrowingFile::create (const std::string &location, const std::string &suffix,
+GrowingFile::create_file (const std::string &location, const std::string &suffix,
     MakeHeader a_make_header, bool is_growing, GError **error)
 {
   std::string header;
@@ -23,7 +23,7 @@ GrowingFile::create (const std::string &location, const std::string &suffix,
   growing = is_growing;
   written = 0;
   if (!make_header (growing ? 0 : 1, header, error)
-      || !file.create (location, suffix, error))
+      || !file.create_file (location, suffix, error))
     return false;
   end = header.size ();
   return file.write (0, header.data (), header.size (), error);
@@ -179,7 +179,7 @@ Recording::write_frame (const guint8 *data, gsize size, GError **error)
     first = format;
   elements += format.shape.empty () ? 0 : format.shape[0];
   if (!file.is_open ()
-      && !file.create (
+      && !file.create_file (
           location_of (location, frames), suffix,
           [this, each] (guint64 count, std::string &header, GError **why) {
             FrameFormat all = format;

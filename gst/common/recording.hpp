@@ -46,7 +46,7 @@ public:
   GrowingFile &operator= (const GrowingFile &) = delete;
 
   /* Creates the file as TemporaryFile does. A file that is not growing has one frame. */
-  bool create (const std::string &location, const std::string &suffix,
+  bool create_file (const std::string &location, const std::string &suffix,
       MakeHeader make_header, bool growing, GError **error);
   /* On failure, the frames written before stay readable. */
   bool append (const guint8 *data, gsize size, GError **error);

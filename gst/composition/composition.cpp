@@ -718,7 +718,7 @@ ScaledLayer::scale (GstOpenCLContext *context, cl_command_queue queue, Layer &la
     const GstVideoInfo &output, GError **error)
 {
   if (!adapt (context, layer, scaled_info (layer, output), error)
-      || !scaler.enqueue (queue, *layer.frame, frame,
+      || !scaler.enqueue_scaling (queue, *layer.frame, frame,
           opencl::layout_of (in, *layer.frame), opencl::layout_of_output (out, frame),
           colors, error))
     return false;

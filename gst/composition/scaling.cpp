@@ -204,7 +204,7 @@ RowScaler::make_memory (GstOpenCLContext *context, const GstVideoInfo &in,
 }
 
 bool
-RowScaler::enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
+RowScaler::enqueue_scaling (cl_command_queue queue, const GstOpenCLFrame &input,
     const GstOpenCLFrame &output, const opencl::VideoLayout &in,
     const opencl::VideoLayout &out, const opencl::FixedPointRow (&colors)[3],
     GError **error)
@@ -308,7 +308,7 @@ PlaneScaler::prepare (GstOpenCLContext *context, GError **error)
 }
 
 bool
-PlaneScaler::enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
+PlaneScaler::enqueue_scaling (cl_command_queue queue, const GstOpenCLFrame &input,
     const GstOpenCLFrame &output, GError **error)
 {
   cl_ulong16 layouts = {};

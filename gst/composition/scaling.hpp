@@ -49,7 +49,7 @@ public:
       const GstVideoInfo &out, const std::string &options, GError **error);
 
   /* Uses one working memory: the launches of a scaler are on one in-order queue. */
-  bool enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
+  bool enqueue_scaling (cl_command_queue queue, const GstOpenCLFrame &input,
       const GstOpenCLFrame &output, const opencl::VideoLayout &in,
       const opencl::VideoLayout &out, const opencl::FixedPointRow (&colors)[3],
       GError **error);
@@ -77,7 +77,7 @@ public:
   bool plan (GstOpenCLContext *context, ScaleMethod method, const GstVideoInfo &in,
       const GstVideoInfo &out);
   bool prepare (GstOpenCLContext *context, GError **error);
-  bool enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
+  bool enqueue_scaling (cl_command_queue queue, const GstOpenCLFrame &input,
       const GstOpenCLFrame &output, GError **error);
 
 private:

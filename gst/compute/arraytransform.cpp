@@ -85,8 +85,8 @@ Permuter::create (GstOpenCLContext *context, Permuted elements, bool is_double,
 }
 
 bool
-Permuter::enqueue (cl_command_queue queue, cl_mem from, gint64 from_offset, cl_mem to,
-    gint64 to_offset, GError **error)
+Permuter::enqueue_permutation (cl_command_queue queue, cl_mem from, gint64 from_offset,
+    cl_mem to, gint64 to_offset, GError **error)
 {
   gsize others = 1;
   for (const PermutedDimension &dimension : outer)
@@ -232,7 +232,7 @@ ArrayTransform::create_plan (
 }
 
 bool
-ArrayTransform::create (
+ArrayTransform::create_plan (
     GstOpenCLContext *context, const TransformShape &shape, bool copies, GError **error)
 {
   choose_order (shape);
@@ -242,16 +242,18 @@ ArrayTransform::create (
 }
 
 bool
-ArrayTransform::enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset,
-    cl_mem output, gint64 output_offset, GError **error)
+ArrayTransform::enqueue_transform (cl_command_queue queue, cl_mem input,
+    gint64 input_offset, cl_mem output, gint64 output_offset, GError **error)
 {
   if (!plan)
-    return before.enqueue (queue, input, input_offset, output, output_offset, error);
+    return before.enqueue_permutation (
+        queue, input, input_offset, output, output_offset, error);
   const cl_mem from = arranges_input ? arranged () : input;
   const cl_mem to = arranges_output ? result () : output;
-  return (!arranges_input || before.enqueue (queue, input, input_offset, from, 0, error))
+  return (!arranges_input
+             || before.enqueue_permutation (queue, input, input_offset, from, 0, error))
          && gst_opencl_fft_enqueue (plan.get (), queue, from, to, error)
          && (!arranges_output
-             || after.enqueue (queue, to, 0, output, output_offset, error));
+             || after.enqueue_permutation (queue, to, 0, output, output_offset, error));
 }
 } // namespace compute

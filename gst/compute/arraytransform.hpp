@@ -29,8 +29,8 @@ public:
       const std::vector<PermutedDimension> &dimensions, GError **error);
 
   /* Offsets are in elements. */
-  bool enqueue (cl_command_queue queue, cl_mem from, gint64 from_offset, cl_mem to,
-      gint64 to_offset, GError **error);
+  bool enqueue_permutation (cl_command_queue queue, cl_mem from, gint64 from_offset,
+      cl_mem to, gint64 to_offset, GError **error);
 
 private:
   void order (std::vector<PermutedDimension> dimensions);
@@ -67,17 +67,17 @@ struct TransformShape {
 class ArrayTransform {
 public:
   /* With `copies`, offsets may differ from 0. */
-  bool create (GstOpenCLContext *context, const TransformShape &shape, bool copies,
+  bool create_plan (GstOpenCLContext *context, const TransformShape &shape, bool copies,
       GError **error);
   bool takes_offsets () const { return !plan || (arranges_input && arranges_output); }
 
   /* Offsets are in numbers of the input and of the output. */
-  bool enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset, cl_mem output,
-      gint64 output_offset, GError **error);
+  bool enqueue_transform (cl_command_queue queue, cl_mem input, gint64 input_offset,
+      cl_mem output, gint64 output_offset, GError **error);
 
 private:
   struct FreePlan {
-    void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_unref (plan); }
+    void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_free (plan); }
   };
 
   void choose_order (const TransformShape &shape);

@@ -266,7 +266,7 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
 }
 
 bool
-LiveProgram::enqueue (cl_command_queue queue,
+LiveProgram::enqueue_kernel (cl_command_queue queue,
     const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
     GError **error)
 {
@@ -274,7 +274,7 @@ LiveProgram::enqueue (cl_command_queue queue,
       starts_over.exchange (false) || GST_BUFFER_IS_DISCONT (frames.back ()->buffer);
   gst_opencl_profile_add_work ("", flop, 0);
   return (!is_first || keeps_state || program->start_over (queue, error))
-         && program->enqueue (queue, frames, moment, error);
+         && program->enqueue_kernel (queue, frames, moment, error);
 }
 
 bool

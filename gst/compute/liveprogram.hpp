@@ -72,8 +72,9 @@ public:
   bool update (const FindStreams &find);
 
   /* A DISCONT flag of the output's buffer sets the state back. */
-  bool enqueue (cl_command_queue queue, const std::vector<const GstOpenCLFrame *> &frames,
-      const Moment &moment, GError **error);
+  bool enqueue_kernel (cl_command_queue queue,
+      const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
+      GError **error);
 
   /* Call after a seek or a flush, in any thread: sets the state back, unless
    * keep-state. */

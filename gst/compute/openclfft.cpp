@@ -206,7 +206,7 @@ create_engine (
   auto engine = std::make_unique<Engine> ();
   engine->shape = shape;
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  if (!engine->transform.create (context, shape, copies, error))
+  if (!engine->transform.create_plan (context, shape, copies, error))
     return false;
   *self->engine = std::move (engine);
   return true;
@@ -275,7 +275,7 @@ gst_opencl_fft_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
     return FALSE;
   gst_opencl_profile_add_work ("", flop_of (shape), 0);
   return (*self->engine)
-      ->transform.enqueue (queue, input->data, from, output->data, to, error);
+      ->transform.enqueue_transform (queue, input->data, from, output->data, to, error);
 }
 
 /* --- the class --- */
@@ -287,6 +287,6 @@ static const opencl::FilterElement<GstOpenCLFFTFilter, &GstOpenCLFFTFilter::engi
         compute::ArrayFilter<&GstOpenCLFFTFilter::settings, &GstOpenCLFFTFilter::engine,
             make_engine, tensors_for>::install,
         /* The result may be a measurement: QoS must not drop frames. */
-        opencl::keeps_all_frames, opencl::create<&GstOpenCLFFTFilter::engine>};
+        opencl::keeps_all_frames, opencl::create_members<&GstOpenCLFFTFilter::engine>};
 
 OPENCL_FILTER_DEFINE (openclfft, gst_opencl_fft_filter, element)

@@ -226,7 +226,7 @@ gst_opencl_kernel_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFram
     frames.push_back (others[n].frame ());
   }
   frames.push_back (output);
-  return self->program->enqueue (queue, frames, moment, error);
+  return self->program->enqueue_kernel (queue, frames, moment, error);
 }
 
 /* --- the class --- */

@@ -195,7 +195,8 @@ gst_opencl_kernel_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTim
     const GstOpenCLFrame *frame, cl_command_queue queue, GError **error)
 {
   const compute::Moment moment = {number, double (time) / GST_SECOND};
-  return GST_OPENCL_KERNEL_SRC (src)->program->enqueue (queue, {frame}, moment, error);
+  return GST_OPENCL_KERNEL_SRC (src)->program->enqueue_kernel (
+      queue, {frame}, moment, error);
 }
 
 /* --- the class --- */

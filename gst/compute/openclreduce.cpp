@@ -601,6 +601,6 @@ static const opencl::FilterElement<GstOpenCLReduce, &GstOpenCLReduce::engine> el
     compute::ArrayFilter<&GstOpenCLReduce::settings, &GstOpenCLReduce::engine,
         make_engine, tensors_for>::install,
     /* The result may be a measurement: QoS must not drop frames. */
-    opencl::keeps_all_frames, opencl::create<&GstOpenCLReduce::engine>};
+    opencl::keeps_all_frames, opencl::create_members<&GstOpenCLReduce::engine>};
 
 OPENCL_FILTER_DEFINE (openclreduce, gst_opencl_reduce, element)

@@ -14,7 +14,7 @@ namespace {
 #define RESOURCE "/org/freedesktop/gstreamer/opencl/convolution/convolvespectrum.cl"
 
 struct FreePlan {
-  void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_unref (plan); }
+  void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_free (plan); }
 };
 using Plan = std::unique_ptr<GstOpenCLFFT, FreePlan>;
 

@@ -27,7 +27,7 @@ find_plane (const Tensor &matte, gsize &row)
 }
 
 bool
-MatteOutput::create (GstOpenCLContext *context, const GstVideoInfo &input,
+MatteOutput::create_kernels (GstOpenCLContext *context, const GstVideoInfo &input,
     const GstVideoInfo &output, const Tensor &matte, gint64 channel, Fit fit,
     gint network_width, gint network_height, GError **error)
 {
@@ -83,7 +83,7 @@ MatteOutput::create (GstOpenCLContext *context, const GstVideoInfo &input,
 }
 
 bool
-MatteOutput::enqueue (cl_command_queue queue, const GstOpenCLFrame *input,
+MatteOutput::enqueue_matte (cl_command_queue queue, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_mem matte, GError **error)
 {
   if (!stretch.launch (queue, gsize (info.width), gsize (size.s[1]), error, matte,
@@ -95,13 +95,11 @@ MatteOutput::enqueue (cl_command_queue queue, const GstOpenCLFrame *input,
   if (keeps_pixels)
     return apply.launch (queue, columns, lines, error, input, output, pixels,
         stretched (), size.s[1], scale.s[1], shift.s[1]);
-  const opencl::VideoLayout layout = opencl::layout_of (info, *input);
-  const cl_int fields = opencl::has_two_fields (info, input->buffer) ? 2 : 1;
   opencl::Kernel *kernel = apply.variant ({input}, error);
   return kernel
-         && kernel->launch (queue, columns, lines, error, input->data, layout.size,
-             layout.start, layout.stride, fields, rows[0], rows[1], rows[2], stretched (),
-             size.s[1], scale.s[1], shift.s[1], output->data,
+         && kernel->launch (queue, columns, lines, error,
+             opencl::FrameArguments (info, *input), rows[0], rows[1], rows[2],
+             stretched (), size.s[1], scale.s[1], shift.s[1], output->data,
              cl_ulong (output->offset[0]), cl_long (output->stride[0]));
 }
 } // namespace inference

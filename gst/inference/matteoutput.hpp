@@ -17,11 +17,11 @@ public:
   /* `matte` has a shape of (…, height, width), where `channel` counts the images of this
    * shape, or (…, height, width, 1). `network` is the size of the network's input. FALSE
    * with an error if it has no such channel. */
-  bool create (GstOpenCLContext *context, const GstVideoInfo &input,
+  bool create_kernels (GstOpenCLContext *context, const GstVideoInfo &input,
       const GstVideoInfo &output, const Tensor &matte, gint64 channel, Fit fit,
       gint network_width, gint network_height, GError **error);
 
-  bool enqueue (cl_command_queue queue, const GstOpenCLFrame *input,
+  bool enqueue_matte (cl_command_queue queue, const GstOpenCLFrame *input,
       const GstOpenCLFrame *output, cl_mem matte, GError **error);
 
 private:

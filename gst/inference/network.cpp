@@ -24,7 +24,7 @@ bytes_of (const Tensor &tensor)
 /* --- an input for frames --- */
 
 bool
-FrameInput::create (GstOpenCLContext *a_context, const NetworkInput &input,
+FrameInput::create_memory (GstOpenCLContext *a_context, const NetworkInput &input,
     const Tensor &a_tensor, gint64 kept_frames, GError **error)
 {
   context = a_context;
@@ -49,7 +49,7 @@ FrameInput::set_video (
   place.column = described.stride (tensor, 'W');
   place.type = tensor.type;
   info = video;
-  return video_input.create (context, video, mapping, place, error);
+  return video_input.create_kernel (context, video, mapping, place, error);
 }
 
 bool
@@ -66,7 +66,7 @@ FrameInput::put_image (cl_command_queue queue, const GstOpenCLFrame *frame, gint
   for (const auto &[letter, at] : {std::pair ('N', number), std::pair ('T', time)})
     offset +=
         std::min (at, described.length (letter) - 1) * described.stride (tensor, letter);
-  return video_input.enqueue (
+  return video_input.enqueue_tensor (
       queue, frame, memory (), offset * gint64 (tensor.element_size ()), error);
 }
 
@@ -207,7 +207,7 @@ Network::port_of (const std::string &name) const
 bool
 Network::add_frame_input (FrameInput &to, const NetworkInput &input, GError **error)
 {
-  return to.create (
+  return to.create_memory (
       context, input, plan->inputs ()[port_of (input.name)].tensor, clip - step, error);
 }
 
@@ -399,6 +399,6 @@ Network::run (cl_command_queue queue, const Memory &input,
     to[state.output] = {state.buffers[!flipped](), 0};
   }
   flipped = !flipped;
-  return plan->enqueue (queue, from, to, error);
+  return plan->enqueue_steps (queue, from, to, error);
 }
 } // namespace inference

@@ -23,8 +23,8 @@ bool find_outputs (const Model &model, const NetworkOptions &options,
  * array */
 class FrameInput {
 public:
-  bool create (GstOpenCLContext *context, const NetworkInput &input, const Tensor &tensor,
-      gint64 kept_frames, GError **error);
+  bool create_memory (GstOpenCLContext *context, const NetworkInput &input,
+      const Tensor &tensor, gint64 kept_frames, GError **error);
 
   const NetworkInput &input () const { return described; }
   cl_mem memory () const { return memories[current](); }

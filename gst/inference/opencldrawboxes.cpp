@@ -482,6 +482,7 @@ static const opencl::FilterElement<GstOpenCLDrawBoxes, &GstOpenCLDrawBoxes::work
         {&sink_template, &src_template},
         {gst_opencl_draw_boxes_close, gst_opencl_draw_boxes_set_formats,
             gst_opencl_draw_boxes_transform},
-        nullptr, opencl::drops_late_frames, opencl::create<&GstOpenCLDrawBoxes::work>};
+        nullptr, opencl::drops_late_frames,
+        opencl::create_members<&GstOpenCLDrawBoxes::work>};
 
 OPENCL_FILTER_DEFINE (opencldrawboxes, gst_opencl_draw_boxes, element)

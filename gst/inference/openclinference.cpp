@@ -327,8 +327,9 @@ make_picture (GstOpenCLInference *self, InferenceWork &work,
   const auto &port = work.network->outputs ()[work.settings.output_index];
   if (port.type == inference::ElementType::boolean && options.range.empty ())
     options.range = {0, 1};
-  return work.picture.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      options, port.tensor, video, error);
+  return work.picture.create_kernel (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), options, port.tensor,
+      video, error);
 }
 
 static bool
@@ -344,8 +345,9 @@ make_matte (GstOpenCLInference *self, InferenceWork &work, GstCaps *input,
     return false;
   }
   return check_output_index (work, error) && work.network->make_own_outputs (error)
-         && work.matte.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-             from, to, outputs[work.settings.output_index].tensor, work.settings.channel,
+         && work.matte.create_kernels (
+             gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), from, to,
+             outputs[work.settings.output_index].tensor, work.settings.channel,
              work.settings.fit, work.network->input ().width (),
              work.network->input ().height (), error);
 }
@@ -510,9 +512,9 @@ gst_opencl_inference_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
     return TRUE;
   cl_mem own = work->network->own_output (work->settings.output_index);
   return work->settings.output == Output::video
-             ? work->picture.enqueue (queue, own, work->network->limit (0),
+             ? work->picture.enqueue_picture (queue, own, work->network->limit (0),
                  work->network->limit (1), output, error)
-             : work->matte.enqueue (queue, input, output, own, error);
+             : work->matte.enqueue_matte (queue, input, output, own, error);
 }
 
 /* Another buffer with the same memory, to which the meta is added */

@@ -271,7 +271,7 @@ enqueue_detection (GstOpenCLTensorDecoder *self,
       memories.push_back ({gst_opencl_memory_get_handle (memory), 0});
   }
   done = done
-         && self->work->detector->enqueue (
+         && self->work->detector->enqueue_detection (
              queue, memories, self->settings->committed ().thresholds, error);
   if (!memories.empty ())
     opencl::enqueue_end (queue, &event, done ? error : nullptr);
@@ -445,6 +445,6 @@ static const opencl::FilterElement<GstOpenCLTensorDecoder, &GstOpenCLTensorDecod
         {gst_opencl_tensor_decoder_prepare_output_buffer, gst_opencl_tensor_decoder_open,
             gst_opencl_tensor_decoder_close, gst_opencl_tensor_decoder_process},
         nullptr, opencl::drops_late_frames,
-        opencl::create<&GstOpenCLTensorDecoder::work>};
+        opencl::create_members<&GstOpenCLTensorDecoder::work>};
 
 OPENCL_FILTER_DEFINE (opencltensordecoder, gst_opencl_tensor_decoder, element)

@@ -51,7 +51,7 @@ find_picture (
 }
 
 bool
-PictureOutput::create (GstOpenCLContext *context, const PictureOptions &options,
+PictureOutput::create_kernel (GstOpenCLContext *context, const PictureOptions &options,
     const Tensor &tensor, const GstVideoInfo &video, GError **error)
 {
   const opencl::NumberInfo &number = opencl::info_of (tensor.type);
@@ -104,7 +104,7 @@ PictureOutput::create (GstOpenCLContext *context, const PictureOptions &options,
 }
 
 bool
-PictureOutput::enqueue (cl_command_queue queue, cl_mem tensor, cl_mem lowest,
+PictureOutput::enqueue_picture (cl_command_queue queue, cl_mem tensor, cl_mem lowest,
     cl_mem highest, const GstOpenCLFrame *output, GError **error)
 {
   return kernel.launch (queue, gsize (picture.width ()), gsize (picture.height ()), error,

@@ -30,11 +30,11 @@ bool find_picture (
 
 class PictureOutput {
 public:
-  bool create (GstOpenCLContext *context, const PictureOptions &options,
+  bool create_kernel (GstOpenCLContext *context, const PictureOptions &options,
       const Tensor &tensor, const GstVideoInfo &video, GError **error);
   /* `lowest` and `highest` (nullable) are single values, for an automatic range. */
-  bool enqueue (cl_command_queue queue, cl_mem tensor, cl_mem lowest, cl_mem highest,
-      const GstOpenCLFrame *output, GError **error);
+  bool enqueue_picture (cl_command_queue queue, cl_mem tensor, cl_mem lowest,
+      cl_mem highest, const GstOpenCLFrame *output, GError **error);
 
 private:
   Picture picture;

@@ -244,7 +244,7 @@ VideoInput::set_rows (
 }
 
 bool
-VideoInput::create (GstOpenCLContext *context, const GstVideoInfo &video,
+VideoInput::create_kernel (GstOpenCLContext *context, const GstVideoInfo &video,
     const VideoMapping &mapping, const PixelPlace &a_place, GError **error)
 {
   info = video;
@@ -280,17 +280,15 @@ VideoInput::create (GstOpenCLContext *context, const GstVideoInfo &video,
 }
 
 bool
-VideoInput::enqueue (cl_command_queue queue, const GstOpenCLFrame *frame, cl_mem output,
-    gint64 offset, GError **error)
+VideoInput::enqueue_tensor (cl_command_queue queue, const GstOpenCLFrame *frame,
+    cl_mem output, gint64 offset, GError **error)
 {
-  const opencl::VideoLayout layout = opencl::layout_of (info, *frame);
-  const cl_int fields = opencl::has_two_fields (info, frame->buffer) ? 2 : 1;
   const gint64 size = gint64 (opencl::info_of (place.type).size);
   opencl::Kernel *prepare = kernel.variant ({frame}, error);
   return prepare
          && prepare->launch (queue, gsize (place.width), gsize (place.height), error,
-             frame->data, layout.size, layout.start, layout.stride, fields, across (),
-             down (), taps, rows[0], rows[1], rows[2], alpha, fill, output,
+             opencl::FrameArguments (info, *frame), across (), down (), taps, rows[0],
+             rows[1], rows[2], alpha, fill, output,
              cl_long (place.offset + offset / size), cl_long (place.channel),
              cl_long (place.line), cl_long (place.column), cl_int (place.width),
              cl_int (place.height));

@@ -56,11 +56,11 @@ class VideoInput {
 public:
   /* Makes tables and the kernel. FALSE with an error if `mapping` does not fit the number of
    * channels. */
-  bool create (GstOpenCLContext *context, const GstVideoInfo &video,
+  bool create_kernel (GstOpenCLContext *context, const GstVideoInfo &video,
       const VideoMapping &mapping, const PixelPlace &place, GError **error);
 
   /* `offset` is that of the first element in bytes. */
-  bool enqueue (cl_command_queue queue, const GstOpenCLFrame *frame, cl_mem output,
+  bool enqueue_tensor (cl_command_queue queue, const GstOpenCLFrame *frame, cl_mem output,
       gint64 offset, GError **error);
 
 private:

@@ -39,7 +39,7 @@ gst_keying_deferred_chain_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize 
   made.offset[0] = offset + self->place.offset;
   made.stride[0] = self->place.stride;
   return (*self->kernel)
-      ->enqueue (
+      ->enqueue_chain (
           queue, *self->chain, gst_opencl_deferred_get_source (deferred), &made, error);
 }
 
@@ -208,7 +208,7 @@ ChainMember::finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
           &made, &kernel->format ().output (), 0, output, queue, GST_MAP_WRITE, error))
     return false;
   keep_unkeyed (output, source.buffer, kernel->format (), chain.key ().opacity);
-  bool enqueued = kernel->enqueue (queue, chain, &source, &made, error);
+  bool enqueued = kernel->enqueue_chain (queue, chain, &source, &made, error);
   return gst_opencl_frames_unmap (
              queue, &source, &made, event, enqueued ? error : nullptr)
          && enqueued;

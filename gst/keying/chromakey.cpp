@@ -721,7 +721,7 @@ static const opencl::FilterElement<GstChromaKey, &GstChromaKey::plate_image,
           GST_DEBUG_CATEGORY_INIT (chroma_key_debug, "chromakey", 0, "Chroma key");
         },
         opencl::drops_late_frames,
-        opencl::create<&GstChromaKey::sides, &GstChromaKey::plate_image,
+        opencl::create_members<&GstChromaKey::sides, &GstChromaKey::plate_image,
             &GstChromaKey::member>};
 
 OPENCL_FILTER_DEFINE (chromakey, gst_chroma_key, element)

@@ -194,7 +194,7 @@ create_planes (GstOpenCLContext *context, FlowKeyWork &work, GError **error)
     if (!(*plane) ())
       return FALSE;
   }
-  return work.keyed.create (context, bytes, error);
+  return work.keyed.create_buffers (context, bytes, error);
 }
 
 static gboolean
@@ -209,7 +209,7 @@ gst_flow_key_set_formats (
   work.region_rows = rows_of_region (context);
   self->member->set_format (context, {work.info, work.info});
   create_kernels (context, work);
-  return create_planes (context, work, error) && work.run.create (context, error);
+  return create_planes (context, work, error) && work.run.create_flags (context, error);
 }
 
 /* Processing */
@@ -328,7 +328,7 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
   keying::keep_unkeyed (output->buffer, input->buffer);
   if (add_to_chain (self, chain) && ChainMember::is_trusted (filter))
-    return self->member->kernel ().enqueue (queue, chain, input, output, error);
+    return self->member->kernel ().enqueue_chain (queue, chain, input, output, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)
                         : iterate_planes (self, iterations, queue, error))
@@ -345,6 +345,6 @@ static const opencl::FilterElement<GstFlowKey, &GstFlowKey::work, &GstFlowKey::m
           keying::set_up_class (klass);
           keying::ChainElement<&GstFlowKey::member, add_to_chain>::install (klass);
         },
-        opencl::drops_late_frames, opencl::create<&GstFlowKey::member>};
+        opencl::drops_late_frames, opencl::create_members<&GstFlowKey::member>};
 
 OPENCL_FILTER_DEFINE (flowkey, gst_flow_key, element)

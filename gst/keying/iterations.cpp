@@ -75,7 +75,7 @@ bytes_of_plane (const GstVideoInfo *info)
 }
 
 bool
-PingPong::create (GstOpenCLContext *context, gsize bytes, GError **error)
+PingPong::create_buffers (GstOpenCLContext *context, gsize bytes, GError **error)
 {
   for (cl::Buffer &buffer : buffers) {
     buffer = opencl::make_buffer (context, bytes, error);
@@ -86,7 +86,7 @@ PingPong::create (GstOpenCLContext *context, gsize bytes, GError **error)
 }
 
 bool
-IterationRun::create (GstOpenCLContext *context, GError **error)
+IterationRun::create_flags (GstOpenCLContext *context, GError **error)
 {
   flags = opencl::make_buffer (context, max_unread * sizeof (cl_uint), error);
   return flags () != nullptr;

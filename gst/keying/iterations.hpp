@@ -35,7 +35,7 @@ gsize bytes_of_plane (const GstVideoInfo *info);
 /* Two buffers, of which each launch reads one and writes the other */
 class PingPong {
 public:
-  bool create (GstOpenCLContext *context, gsize bytes, GError **error);
+  bool create_buffers (GstOpenCLContext *context, gsize bytes, GError **error);
   bool created () const { return buffers[1]() != nullptr; }
   cl_mem current () const { return buffers[which](); }
   cl_mem other () const { return buffers[1 - which](); }
@@ -55,7 +55,7 @@ public:
   /* Maximum number of launches between two reads of the flag */
   static const guint max_unread = 32;
 
-  bool create (GstOpenCLContext *context, GError **error);
+  bool create_flags (GstOpenCLContext *context, GError **error);
 
   /* Calls `launch` with up to `depth` iterations at a time, and with the index of the
    * launch since the last read of the flag. Pass the index to the kernel with changed(). */

@@ -214,7 +214,7 @@ KeyChainKernel::enqueue_cpu (cl_command_queue queue, const KeyChain &chain,
 }
 
 bool
-KeyChainKernel::enqueue (cl_command_queue queue, const KeyChain &chain,
+KeyChainKernel::enqueue_chain (cl_command_queue queue, const KeyChain &chain,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error)
 {
   std::lock_guard<std::mutex> guard (launching);

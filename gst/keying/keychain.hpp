@@ -89,7 +89,7 @@ public:
   const InputFormat &format () const { return format_; }
 
   /* Builds its kernels when they are first needed. */
-  bool enqueue (cl_command_queue queue, const KeyChain &chain,
+  bool enqueue_chain (cl_command_queue queue, const KeyChain &chain,
       const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
 
 private:

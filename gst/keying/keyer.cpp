@@ -152,10 +152,10 @@ Keyer::create (GstOpenCLContext *of, const InputFormat &format, GError **error)
   if (format.is_of_camera ())
     pixels.prepare (context, format);
   return opencl::make_buffer (context, sizeof (cl_uint), auto_key, error)
-         && measured_key.create (context, 1, error)
-         && search.create (context, format, format.options (), error)
-         && mixing.create (context, error)
-         && plate.create (context, &info (), {both[0], both[1] + fit}, error);
+         && measured_key.create_block (context, 1, error)
+         && search.create_kernels (context, format, format.options (), error)
+         && mixing.create_counters (context, error)
+         && plate.create_kernels (context, &info (), {both[0], both[1] + fit}, error);
 }
 
 /* --- the key colour --- */

@@ -248,6 +248,6 @@ static const opencl::FilterElement<GstKeyFill, &GstKeyFill::work,
           opencl::StreamPads<&GstKeyFill::backgrounds>::install (
               klass, {&background_template});
         },
-        opencl::drops_late_frames, opencl::create<&GstKeyFill::backgrounds>};
+        opencl::drops_late_frames, opencl::create_members<&GstKeyFill::backgrounds>};
 
 OPENCL_FILTER_DEFINE (keyfill, gst_key_fill, element)

@@ -117,8 +117,9 @@ gst_noise_reduce_set_formats (
   work.shape = keying::TileShape::best_for (context);
   self->member->set_format (context, {work.info, work.info});
   create_kernels (context, work);
-  return work.run.create (context, error)
-         && work.planes.create (context, keying::bytes_of_plane (&work.info), error);
+  return work.run.create_flags (context, error)
+         && work.planes.create_buffers (
+             context, keying::bytes_of_plane (&work.info), error);
 }
 
 /* Processing */
@@ -174,7 +175,7 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
 
   keying::keep_unkeyed (output->buffer, input->buffer);
   if (add_to_chain (self, chain) && ChainMember::is_trusted (filter))
-    return self->member->kernel ().enqueue (queue, chain, input, output, error);
+    return self->member->kernel ().enqueue_chain (queue, chain, input, output, error);
   return transform_by_planes (
       self, self->settings->committed (), input, output, queue, error);
 }
@@ -190,6 +191,6 @@ static const opencl::FilterElement<GstNoiseReduce, &GstNoiseReduce::work,
           keying::set_up_class (klass);
           keying::ChainElement<&GstNoiseReduce::member, add_to_chain>::install (klass);
         },
-        opencl::drops_late_frames, opencl::create<&GstNoiseReduce::member>};
+        opencl::drops_late_frames, opencl::create_members<&GstNoiseReduce::member>};
 
 OPENCL_FILTER_DEFINE (noisereduce, gst_noise_reduce, element)

@@ -115,10 +115,34 @@ private:
     return !in_force.rolling && in_force.frames <= oct::HeldFrames::most
            && lines_of_mean () == 1 && !is_real_of_complex ();
   }
-  gsize pitch_of (const GstOpenCLFrame *frame, const oct::DepthLayout &layout) const
-  {
-    return layout.image ? gsize (frame->stride[0]) : layout.depths * layout.bytes;
-  }
+  /* Rows of a frame as kernel arguments */
+  struct Rows {
+    cl_mem data = nullptr;
+    cl_ulong offset = 0, pitch = 0;
+
+    Rows () = default;
+    Rows (const GstOpenCLFrame *frame, const oct::DepthLayout &layout)
+        : data (frame->data), offset (frame->offset[0]),
+          pitch (layout.image ? gsize (frame->stride[0]) : layout.depths * layout.bytes)
+    {
+    }
+    auto arguments () const { return std::tie (data, offset, pitch); }
+  };
+  /* Frames of the mean and what is kept of them, as kernel arguments */
+  struct Group {
+    cl_uint lines, every; /* A-lines of the input, and how many make one of the output */
+    cl_uint rolling;
+    cl_mem kept;
+    cl_ulong plane; /* values of a kept frame */
+    cl_uint next;   /* position of the frame */
+    cl_uint frames, keeps_sum, outputs;
+
+    auto arguments () const
+    {
+      return std::tie (
+          lines, every, rolling, kept, plane, next, frames, keeps_sum, outputs);
+    }
+  };
   bool average_held (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error);
   std::string options () const;
@@ -184,18 +208,23 @@ Average::enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint po
 {
   const gsize columns = output.image ? output.lines : output.depths;
   const gsize rows = output.image ? output.depths : output.lines;
-  const gsize pitch = pitch_of (from, input);
-  const gsize output_pitch = to ? pitch_of (to, output) : 0;
-  const guint frames = in_force.rolling ? seen + 1 : in_force.frames;
+  Rows output_rows;
+  output_rows.data = kept ();
+  if (to)
+    output_rows = Rows (to, output);
+  Group group;
+  group.lines = cl_uint (input.lines);
+  group.every = cl_uint (lines_of_mean ());
+  group.rolling = in_force.rolling;
+  group.kept = kept ();
+  group.plane = columns * rows;
+  group.next = in_force.rolling ? next : position;
+  group.frames = in_force.rolling ? seen + 1 : in_force.frames;
+  group.keeps_sum = !in_force.rolling || in_force.frames == 1;
+  group.outputs = to != nullptr;
 
-  return kernel.launch (queue, columns, rows, error, from->data,
-      cl_ulong (from->offset[0]), cl_ulong (pitch), to ? to->data : kept (),
-      cl_ulong (to ? to->offset[0] : 0), cl_ulong (output_pitch), cl_uint (columns),
-      cl_uint (rows), cl_uint (input.image), cl_uint (input.lines),
-      cl_uint (lines_of_mean ()), cl_uint (in_force.rolling), kept (),
-      cl_ulong (columns * rows), cl_uint (in_force.rolling ? next : position),
-      cl_uint (frames), cl_uint (!in_force.rolling || in_force.frames == 1),
-      cl_uint (to != nullptr));
+  return kernel.launch (queue, columns, rows, error, Rows (from, input), output_rows,
+      cl_uint (columns), cl_uint (rows), cl_uint (input.image), group);
 }
 
 bool
@@ -210,15 +239,14 @@ Average::average_held (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   cl_uint8 pitches = {};
   cl_mem data[oct::HeldFrames::most];
   for (guint n = 0; n < oct::HeldFrames::most; n++) {
-    const GstOpenCLFrame *frame = n < held.frames ().size () ? &held.frames ()[n] : from;
-    data[n] = frame->data;
-    offsets.s[n] = frame->offset[0];
-    pitches.s[n] = cl_uint (pitch_of (frame, input));
+    const Rows frame (n < held.frames ().size () ? &held.frames ()[n] : from, input);
+    data[n] = frame.data;
+    offsets.s[n] = frame.offset;
+    pitches.s[n] = cl_uint (frame.pitch);
   }
   return mean_of_frames.launch (queue, (columns + wide - 1) / wide, rows, error, data[0],
       data[1], data[2], data[3], data[4], data[5], data[6], data[7], offsets, pitches,
-      cl_uint (columns), cl_uint (rows), cl_uint (in_force.frames), to->data,
-      cl_ulong (to->offset[0]), cl_ulong (pitch_of (to, output)));
+      cl_uint (columns), cl_uint (rows), cl_uint (in_force.frames), Rows (to, output));
 }
 
 bool

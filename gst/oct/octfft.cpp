@@ -806,6 +806,6 @@ static const opencl::FilterElement<GstOctFFT, &GstOctFFT::preparation, &GstOctFF
         nullptr,
         /* QoS of a slow display must not drop frames that another branch records. */
         opencl::keeps_all_frames,
-        opencl::create<&GstOctFFT::prepared, &GstOctFFT::preparation>};
+        opencl::create_members<&GstOctFFT::prepared, &GstOctFFT::preparation>};
 
 OPENCL_FILTER_DEFINE (octfft, gst_oct_fft, element)

@@ -292,7 +292,8 @@ create_kernels (GstOctRegister *self, GError **error)
          && opencl::make_buffer (
              context, work.values () * sizeof (cl_ushort), work.counts, error)
          && opencl::make_buffer (context, rows * sizeof (Shift), work.shifts, error)
-         && work.found.create (context, rows * sizeof (Shift) / sizeof (cl_uint), error);
+         && work.found.create_block (
+             context, rows * sizeof (Shift) / sizeof (cl_uint), error);
 }
 
 static void post_shifts (GstOctRegister *self, bool waits);

@@ -116,6 +116,21 @@ struct RenderWork {
  * ray. */
 struct View {
   Vector origin, across, down, along;
+
+  auto arguments () const
+  {
+    return std::make_tuple (
+        origin.floats (), across.floats (), down.floats (), along.floats ());
+  }
+};
+
+/* Conversion of the values on a ray to a pixel */
+struct Shading {
+  cl_float black, white;
+  cl_uint blends; /* else the maximum is shown */
+  cl_float opacity, step;
+
+  auto arguments () const { return std::tie (black, white, blends, opacity, step); }
 };
 } // namespace
 
@@ -372,14 +387,14 @@ gst_oct_render_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   update_settings (self);
   const View view = view_of (work, output->info.width, output->info.height);
   const auto [black, white] = range_of (work);
+  const Shading shading = {cl_float (black), cl_float (white),
+      cl_uint (settings.mode == Mode::alpha), cl_float (settings.opacity),
+      cl_float (settings.step)};
   work.turned = std::fmod (work.turned + settings.turn, 360);
   return work.render.launch (queue, width, height, error, input->data,
-      offset_of (work, input), work.size, work.bounds (), work.bricks,
-      view.origin.floats (), view.across.floats (), view.down.floats (),
-      view.along.floats (), cl_float (black), cl_float (white),
-      cl_uint (settings.mode == Mode::alpha), cl_float (settings.opacity),
-      cl_float (settings.step), output->data, cl_ulong (output->offset[0]),
-      cl_uint (output->stride[0]), cl_uint (width), cl_uint (height));
+      offset_of (work, input), work.size, work.bounds (), work.bricks, view, shading,
+      output->data, cl_ulong (output->offset[0]), cl_uint (output->stride[0]),
+      cl_uint (width), cl_uint (height));
 }
 
 /* --- properties --- */

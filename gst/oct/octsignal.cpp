@@ -366,7 +366,7 @@ unused_measurement (GstOctSignal *self, GError **error)
   auto made = std::make_unique<Measurement> ();
   const gsize values = work.result_values ();
   if (!opencl::make_buffer (context, values * sizeof (cl_float), made->result, error)
-      || !made->read.create (context, values, error))
+      || !made->read.create_block (context, values, error))
     return nullptr;
   return made;
 }
@@ -646,6 +646,6 @@ static const opencl::FilterElement<GstOctSignal, &GstOctSignal::work,
             gst_oct_signal_transform, opencl::FixateCaps{gst_oct_signal_fixate_caps}},
         nullptr,
         /* QoS of a slow display must not drop measurements. */
-        opencl::keeps_all_frames, opencl::create<&GstOctSignal::schedule>};
+        opencl::keeps_all_frames, opencl::create_members<&GstOctSignal::schedule>};
 
 OPENCL_FILTER_DEFINE (octsignal, gst_oct_signal, element)

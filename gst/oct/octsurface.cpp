@@ -179,8 +179,7 @@ gst_oct_surface_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   cl_mem target = output->data;
   const cl_float step =
       work.input.depth_step > 0 ? cl_float (work.input.depth_step) : cl_float (NAN);
-  return work.find.launch (queue, from.lines, 1, error, from.data, from.offset,
-             from.line_step, from.depth_step, from.depths, from.lines, cl_uint (first),
+  return work.find.launch (queue, from.lines, 1, error, from, cl_uint (first),
              cl_float (settings.level), cl_uint (settings.depth_smooth / 2),
              work.found ())
          && work.smooth.launch (queue, from.lines, 1, error, work.found (), from.lines,

@@ -730,7 +730,7 @@ enqueue_conversion (GstOpenCLFilter *filter, ConvertWork &work,
       opencl::has_two_fields (in, input->buffer) && !work.orientation.turns ();
   const Layouts layouts = layouts_of (filter, work, input, output);
   if (work.form == Form::bands)
-    return work.scaler.enqueue (
+    return work.scaler.enqueue_scaling (
         queue, *input, *output, layouts.in, layouts.out, work.colors.rows, error);
   /* Alignment only matters for pixels of four bytes. */
   opencl::Kernel *kernel = work.kernels[fields].variant (
@@ -757,13 +757,13 @@ enqueue (GstOpenCLFilter *filter, ConvertWork &work, const GstOpenCLFrame *input
   GstOpenCLFrame scaled = *output;
 
   if (work.form == Form::planes)
-    return work.planes.enqueue (queue, *input, *output, error);
+    return work.planes.enqueue_scaling (queue, *input, *output, error);
   if (work.form != Form::planes_and_blocks)
     return enqueue_conversion (filter, work, input, output, queue, error);
   scaled.data = work.scaled ();
   std::copy_n (work.source.offset, GST_VIDEO_MAX_PLANES, scaled.offset);
   std::copy_n (work.source.stride, GST_VIDEO_MAX_PLANES, scaled.stride);
-  return work.planes.enqueue (queue, *input, scaled, error)
+  return work.planes.enqueue_scaling (queue, *input, scaled, error)
          && enqueue_conversion (filter, work, &scaled, output, queue, error);
 }
 

@@ -11,6 +11,7 @@
 #include "sharing/glbridge.hpp"
 #include "transfercaps.hpp"
 
+#include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/device/frameaccess.h>
@@ -156,10 +157,8 @@ gst_opencl_transfer_set_formats (
   const Memory to = memory_of (gst_caps_get_features (output, 0));
 
   gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (filter), from == to);
-  if (priv->pool && priv->to != to) {
-    gst_buffer_pool_set_active (priv->pool, FALSE);
-    gst_clear_object (&priv->pool);
-  }
+  if (priv->to != to)
+    opencl::release_pool (&priv->pool);
   priv->from = from;
   priv->to = to;
   priv->can_import = from != to && can_import (filter, GST_OPENCL_HANDLE_DMA_BUF);
@@ -184,9 +183,7 @@ ensure_capacity (GstOpenCLTransfer *self, gsize size)
 
   if (priv->pool && priv->capacity >= size)
     return TRUE;
-  if (priv->pool)
-    gst_buffer_pool_set_active (priv->pool, FALSE);
-  gst_clear_object (&priv->pool);
+  opencl::release_pool (&priv->pool);
   priv->capacity = MAX (size, 1);
   priv->pool = gst_opencl_filter_new_pool (
       GST_OPENCL_FILTER (self), priv->to != Memory::DEVICE, priv->capacity);
@@ -489,9 +486,7 @@ gst_opencl_transfer_close (GstOpenCLFilter *filter)
   g_atomic_int_set (&priv->import_types, 0);
   delete priv->bridge;
   priv->bridge = nullptr;
-  if (priv->pool)
-    gst_buffer_pool_set_active (priv->pool, FALSE);
-  gst_clear_object (&priv->pool);
+  opencl::release_pool (&priv->pool);
 }
 
 static void

@@ -75,7 +75,7 @@ Chain::Chain (GstOpenCLContext *context, const OctFrame &frame, GError **error)
           : GST_OPENCL_FFT_LIBRARY_VKFFT;
   if (GstOpenCLFFT *plan =
           gst_opencl_fft_new (context, library, frame.samples, frame.lines, FALSE, error))
-    fft = FFT (plan, gst_opencl_fft_unref);
+    fft = FFT (plan, gst_opencl_fft_free);
   else
     return;
   make_tables ();

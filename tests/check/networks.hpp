@@ -94,7 +94,7 @@ run (const OnnxModel &model, const std::vector<std::vector<float>> &inputs,
       to.push_back ({buffers.back () (), 0});
     }
     fail_unless (
-        plan->enqueue (queue, from, to, &error), "%s", error ? error->message : "");
+        plan->enqueue_steps (queue, from, to, &error), "%s", error ? error->message : "");
     result.resize (gsize (plan->outputs ()[0].tensor.count ()));
     fail_unless (clEnqueueReadBuffer (queue, to[0].buffer, CL_TRUE, 0,
                      result.size () * sizeof (float), result.data (), 0, nullptr, nullptr)

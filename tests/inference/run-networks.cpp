@@ -195,7 +195,7 @@ Run::measure (Plan &plan, std::string &result, GError **error)
     const gint64 begin = g_get_monotonic_time ();
     if (n == 2)
       spent = std::clock ();
-    if (!plan.enqueue (queue, inputs, outputs, error))
+    if (!plan.enqueue_steps (queue, inputs, outputs, error))
       return false;
     clFinish (queue);
     if (n >= 2)
@@ -263,7 +263,7 @@ Run::run (const std::string &folder, std::string &result, GError **error)
     g_propagate_error (error, std::exchange (first, nullptr));
   g_clear_error (&first);
   if (!plan || !upload (*plan, sample, error)
-      || !plan->enqueue (queue, inputs, outputs, error)
+      || !plan->enqueue_steps (queue, inputs, outputs, error)
       || !compare (*plan, sample, result, error))
     return false;
   if (options.steps && !measure_steps (*plan, error))

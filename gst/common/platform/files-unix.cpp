@@ -129,7 +129,7 @@ RegularFile::seek (guint64 offset, GError **error)
 
 /* The file is private until it has the mode of the file that it replaces. */
 bool
-TemporaryFile::create (
+TemporaryFile::create_file (
     const std::string &a_location, const std::string &suffix, GError **error)
 {
   struct stat status;

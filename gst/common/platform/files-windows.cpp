@@ -147,7 +147,7 @@ RegularFile::seek (guint64 offset, GError **error)
 
 /* Attributes and access control lists of a file that is replaced are not kept. */
 bool
-TemporaryFile::create (
+TemporaryFile::create_file (
     const std::string &a_location, const std::string &suffix, GError **error)
 {
   constexpr int attempts = 100;

@@ -109,7 +109,7 @@ write_file (const std::string &location, const std::string &bytes, GError **erro
 {
   TemporaryFile file;
 
-  return file.create (location, "", error)
+  return file.create_file (location, "", error)
          && file.write (0, bytes.data (), bytes.size (), error)
          && file.finish (false, error);
 }

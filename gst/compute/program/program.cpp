@@ -709,7 +709,7 @@ Program::set_size (const Task &task, GError **error)
   return (!task.global_size.empty () || default_size (task, global, error))
          && parse_sizes ("global-size", task.global_size, find, global, error)
          && parse_sizes ("local-size", task.local_size, find, local, error)
-         && size.create (global, local, task.checks_size, error);
+         && size.choose_sizes (global, local, task.checks_size, error);
 }
 
 /* --- a frame --- */
@@ -1002,7 +1002,7 @@ Program::finish_outputs (cl_command_queue queue, const GstOpenCLFrame &frame,
 }
 
 bool
-Program::enqueue (cl_command_queue queue,
+Program::enqueue_kernel (cl_command_queue queue,
     const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
     GError **error)
 {

@@ -60,8 +60,9 @@ public:
 
   /* `frames`: one mapped frame per input, then that of all outputs. Does not wait for the
    * kernel. */
-  bool enqueue (cl_command_queue queue, const std::vector<const GstOpenCLFrame *> &frames,
-      const Moment &moment, GError **error);
+  bool enqueue_kernel (cl_command_queue queue,
+      const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
+      GError **error);
 
   /* Sets arrays that the kernel writes, and `previous`, back before the next frame. */
   bool start_over (cl_command_queue queue, GError **error);

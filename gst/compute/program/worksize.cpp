@@ -182,7 +182,7 @@ WorkSize::info (cl_kernel_work_group_info what, Info &info, GError **error) cons
 }
 
 bool
-WorkSize::create (std::vector<gsize> wanted_global, std::vector<gsize> wanted_local,
+WorkSize::choose_sizes (std::vector<gsize> wanted_global, std::vector<gsize> wanted_local,
     bool checks_size, GError **error)
 {
   global = std::move (wanted_global);

@@ -30,8 +30,8 @@ public:
 
   /* Checks the sizes against the kernel and the device, and chooses work-groups if `local`
    * is empty. If the kernel `checks_size`, work-groups of any size fit. */
-  bool create (std::vector<gsize> global, std::vector<gsize> local, bool checks_size,
-      GError **error);
+  bool choose_sizes (std::vector<gsize> global, std::vector<gsize> local,
+      bool checks_size, GError **error);
 
   std::vector<gsize> global, local; /* local: empty for the device's own */
 

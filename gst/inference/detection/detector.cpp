@@ -119,7 +119,7 @@ Detector::create (GstOpenCLContext *context, const OutputsFormat &format,
           context, count * candidate_bytes, detector->candidates, error)
       || !opencl::make_buffer (context, pixels * sizeof (cl_int), detector->first, error)
       || !opencl::make_buffer (context, pixels * region_bytes, detector->regions, error)
-      || !detector->values.create (
+      || !detector->values.create_block (
           context, 1 + most * sizeof (DetectedObject) / sizeof (cl_uint), error)
       || !opencl::make_buffer (
           context, detector->values.bytes (), detector->results, error))
@@ -166,7 +166,7 @@ Detector::enqueue_search (cl_command_queue queue, const std::vector<Memory> &out
 }
 
 bool
-Detector::enqueue (cl_command_queue queue, const std::vector<Memory> &outputs,
+Detector::enqueue_detection (cl_command_queue queue, const std::vector<Memory> &outputs,
     const Thresholds &thresholds, GError **error)
 {
   return enqueue_search (queue, outputs, thresholds, error)

@@ -31,7 +31,7 @@ public:
       GError **error);
 
   /* Enqueues the search in `outputs`. */
-  bool enqueue (cl_command_queue queue, const std::vector<Memory> &outputs,
+  bool enqueue_detection (cl_command_queue queue, const std::vector<Memory> &outputs,
       const Thresholds &thresholds, GError **error);
   /* Downloads the results, the best objects first, and waits for them. */
   bool read (

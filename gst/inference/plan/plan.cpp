@@ -326,7 +326,7 @@ Plan::create (GstOpenCLContext *context, const Model &model, const PlanOptions &
 }
 
 bool
-Plan::enqueue (cl_command_queue queue, const std::vector<Memory> &inputs,
+Plan::enqueue_steps (cl_command_queue queue, const std::vector<Memory> &inputs,
     const std::vector<Memory> &outputs, GError **error)
 {
   for (gsize n = 0; n < inputs.size (); n++)

@@ -32,7 +32,7 @@ public:
 
   /* Enqueues the network for one frame. Buffers are in the order of the ports. Allocates
    * nothing and does not wait. */
-  bool enqueue (cl_command_queue queue, const std::vector<Memory> &inputs,
+  bool enqueue_steps (cl_command_queue queue, const std::vector<Memory> &inputs,
       const std::vector<Memory> &outputs, GError **error);
 
   gsize arena_size () const { return placements.arena_size; }

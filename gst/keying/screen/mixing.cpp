@@ -21,10 +21,10 @@ const guint in_advance = 3;
 } // namespace
 
 bool
-Mixing::create (GstOpenCLContext *context, GError **error)
+Mixing::create_counters (GstOpenCLContext *context, GError **error)
 {
   return opencl::make_buffer (context, counter_count * sizeof (cl_uint), counters, error)
-         && numbers.create (context, counter_count, error);
+         && numbers.create_block (context, counter_count, error);
 }
 
 bool

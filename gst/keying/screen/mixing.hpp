@@ -11,7 +11,7 @@ namespace keying {
  * first look waits for its result, since the stream may have only one frame. */
 class Mixing {
 public:
-  bool create (GstOpenCLContext *context, GError **error);
+  bool create_counters (GstOpenCLContext *context, GError **error);
 
   /* Call for each frame that is keyed in light. */
   bool is_due ();

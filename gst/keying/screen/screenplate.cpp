@@ -50,7 +50,7 @@ const opencl::EnumTypeOf<Plate> plate_type ("GstKeyingPlate",
     });
 
 bool
-ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
+ScreenPlate::create_kernels (GstOpenCLContext *of, const GstVideoInfo *info,
     const std::string (&options)[2], GError **error)
 {
   context = of;

@@ -46,7 +46,7 @@ struct ScreenKey {
 class ScreenPlate {
 public:
   /* `options`: build options of the kernels, for encoded levels and for linear light */
-  bool create (GstOpenCLContext *context, const GstVideoInfo *info,
+  bool create_kernels (GstOpenCLContext *context, const GstVideoInfo *info,
       const std::string (&options)[2], GError **error);
 
   /* Updates the plate. Call before each frame of a soft method. */

@@ -83,14 +83,14 @@ struct Found {
 } // namespace
 
 bool
-ScreenSearch::create (GstOpenCLContext *context, const InputFormat &of,
+ScreenSearch::create_kernels (GstOpenCLContext *context, const InputFormat &of,
     const std::string &options, GError **error)
 {
   format = of;
   find_screen.prepare (context, KERNELS, "find_screen",
       options + " -DSEEN=" + std::to_string (samples_across));
   return opencl::make_buffer (context, numbers_found * sizeof (cl_uint), found, error)
-         && numbers.create (context, numbers_found, error);
+         && numbers.create_block (context, numbers_found, error);
 }
 
 bool

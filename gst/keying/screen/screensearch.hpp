@@ -22,7 +22,7 @@ namespace keying {
 /* Asynchronous read-back of numbers that a kernel wrote, counted in the statistics */
 class ReadBack : private opencl::ReadBack {
 public:
-  using opencl::ReadBack::create;
+  using opencl::ReadBack::create_block;
   using opencl::ReadBack::is_under_way;
 
   bool read (cl_command_queue queue, cl_mem from, GError **error)
@@ -50,7 +50,7 @@ public:
   /* Minimum part of the frame that must have the same green or blue */
   static constexpr gdouble least_share = 1. / 16;
 
-  bool create (GstOpenCLContext *context, const InputFormat &format,
+  bool create_kernels (GstOpenCLContext *context, const InputFormat &format,
       const std::string &options, GError **error);
 
   /* Call before each frame. `time`: its running time. A new `revision` begins a new

@@ -29,7 +29,7 @@ public:
 
 private:
   struct Free {
-    void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_unref (fft); }
+    void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_free (fft); }
   };
 
   bool transform (cl_command_queue queue, const RawSpectra &spectra, GError **error);

@@ -159,6 +159,8 @@ struct DepthScaling {
   cl_float factor;
   cl_float zero;
   cl_float least;
+
+  auto arguments () const { return std::tie (factor, zero, least); }
 };
 
 /* Returns the scale that maps black to 0 and white to `full`. With `full` 0 it maps a

@@ -155,10 +155,10 @@ Display::launch (opencl::Kernel &used, cl_command_queue queue, const DisplayInpu
   return check_alignment (output, value.bytes, error)
          && used.set_all (error, values.data, cl_uint (values.stride),
              cl_ulong (values.offset + output.first), cl_uint (output.depths),
-             cl_uint (values.lines), cl_uint (is_logarithmic (output)), scaling.factor,
-             scaling.zero, scaling.least, given.pattern ? given.pattern : values.data,
-             given.weight, cl_uint (given.empty), output.data,
-             cl_ulong (output.offset / value.bytes), output.pitch (value.bytes))
+             cl_uint (values.lines), cl_uint (is_logarithmic (output)), scaling,
+             given.pattern ? given.pattern : values.data, given.weight,
+             cl_uint (given.empty), output.data, cl_ulong (output.offset / value.bytes),
+             output.pitch (value.bytes))
          && (value.full > 0
                  ? enqueue_image (queue, used, values.lines, output.depths, error)
                  : used.enqueue (queue, output.depths, values.lines, error));

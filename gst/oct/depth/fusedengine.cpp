@@ -97,6 +97,35 @@ FusedEngine::lines_of_group (cl_uint lines) const
   return cl_uint (std::min ((fair + plan.step - 1) / plan.step * plan.step, plan.most));
 }
 
+namespace {
+/* Raw spectra and depths, as the fused kernels' arguments */
+struct PlacedSpectra {
+  cl_mem data;
+  cl_ulong offset;
+  cl_long stride;
+  cl_uint is_aligned, lines, shift;
+  cl_mem counter;
+
+  auto arguments () const
+  {
+    return std::tie (data, offset, stride, is_aligned, lines, shift, counter);
+  }
+};
+
+struct PlacedDepths {
+  cl_uint first, depths, logarithmic;
+  DepthScaling scaling;
+  cl_mem data;
+  cl_ulong offset; /* in values, as is `pitch` */
+  cl_int pitch;
+
+  auto arguments () const
+  {
+    return std::tie (first, depths, logarithmic, scaling, data, offset, pitch);
+  }
+};
+} // namespace
+
 bool
 FusedEngine::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
     cl_mem background, cl_uint background_offset, const DepthOutput &output,
@@ -107,14 +136,14 @@ FusedEngine::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem 
   const gsize groups = (spectra.lines + lines - 1) / lines;
   const bool words = (output.offset | gsize (output.stride) | lines * bytes) % 4 == 0;
   const DepthScaling scaling = scaling_of (format, output);
+  const PlacedSpectra from = {spectra.data, spectra.offset, spectra.stride,
+      spectra.is_multiple_of (plan.alignment), spectra.lines, spectra.shift,
+      spectra.counter_data ()};
+  const PlacedDepths to = {output.first, output.depths, output.logarithmic, scaling,
+      output.data, output.offset / bytes, output.pitch (bytes)};
   auto launch = [&] (const auto &...more) {
-    return kernel.launch_groups (queue, groups, plan.group, error, spectra.data,
-        spectra.offset, spectra.stride, cl_uint (spectra.is_multiple_of (plan.alignment)),
-        spectra.lines, spectra.shift, spectra.counter_data (), tables, background,
-        background_offset, roots (), lines, cl_uint (output.first),
-        cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor,
-        scaling.zero, scaling.least, output.data, cl_ulong (output.offset / bytes),
-        output.pitch (bytes), more...);
+    return kernel.launch_groups (queue, groups, plan.group, error, from, tables,
+        background, background_offset, roots (), lines, to, more...);
   };
   return check_alignment (output, bytes, error)
          && (plan.writes_words ? launch (cl_uint (words)) : launch ());

@@ -54,7 +54,7 @@ SampleCounts::create (GstOpenCLContext *context, const char *option, GError **er
   cl_uint none[2] = {};
   cl::Buffer made = opencl::make_buffer (
       context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, error, none);
-  if (!made () || !counts.create (context, G_N_ELEMENTS (none), error))
+  if (!made () || !counts.create_block (context, G_N_ELEMENTS (none), error))
     return false;
   counter_ = std::make_shared<cl::Buffer> (std::move (made));
   items_of_line = opencl::is_cpu (context) ? 1 : 256;

@@ -127,25 +127,55 @@ EnFace::clear (cl_command_queue queue, GError **error)
       values, empty_value (quantity));
 }
 
+namespace {
+/* Depths that are projected, and the frame that has their surface */
+struct ProjectedDepths {
+  cl_uint is_maximum;
+  cl_int start;
+  cl_uint depths, follows_surface;
+  cl_float threshold; /* of the surface */
+  cl_uint half_width, surface_from;
+  cl_uint has_structure; /* `structure` is another frame than that projected */
+  cl_mem structure;
+  cl_ulong structure_offset;
+
+  ProjectedDepths (const Slab &slab, guint first_depth);
+  auto arguments () const
+  {
+    return std::tie (is_maximum, start, depths, follows_surface, threshold, half_width,
+        surface_from, has_structure, structure, structure_offset);
+  }
+};
+
+ProjectedDepths::ProjectedDepths (const Slab &slab, guint first_depth)
+    : is_maximum (slab.projection == Projection::maximum), start (slab.start),
+      depths (slab.depths > 0 ? slab.depths : CL_UINT_MAX),
+      follows_surface (slab.surface), threshold (cl_float (slab.threshold)),
+      half_width ((slab.smooth - 1) / 2),
+      surface_from (slab.surface_from - std::min (slab.surface_from, first_depth)),
+      has_structure (0), structure (nullptr), structure_offset (0)
+{
+}
+} // namespace
+
 bool
 EnFace::put_row (const GstOpenCLFrame *frame, const GstOpenCLFrame *structure, guint row,
     const Slab &slab, cl_command_queue queue, GError **error)
 {
   const PlacedBScan from (frame, input);
   const gsize groups = (input.lines + group_lines - 1) / group_lines;
+  ProjectedDepths projected (slab, input.first_depth);
+  projected.structure = from.data;
+  if (structure) {
+    projected.has_structure = 1;
+    projected.structure = structure->data;
+    projected.structure_offset = structure->offset[0];
+    projected.threshold = power_of_threshold (slab.threshold);
+  }
   return check_frame_alignment (frame, input.bytes, error)
          && project.launch_groups (queue, groups, gsize (group_lines) * group_parts,
-             error, from.data, from.offset, from.line_step, from.depth_step, from.depths,
-             from.lines, cl_uint (slab.projection == Projection::maximum),
-             cl_int (slab.start), cl_uint (slab.depths > 0 ? slab.depths : CL_UINT_MAX),
-             cl_uint (slab.surface),
-             structure ? power_of_threshold (slab.threshold) : cl_float (slab.threshold),
-             cl_uint ((slab.smooth - 1) / 2),
-             cl_uint (
-                 slab.surface_from - std::min (slab.surface_from, input.first_depth)),
-             cl_uint (structure != nullptr), structure ? structure->data : from.data,
-             cl_ulong (structure ? structure->offset[0] : 0), empty_value (quantity),
-             plane (), cl_uint (rows), cl_uint (row));
+             error, from, projected, empty_value (quantity), plane (), cl_uint (rows),
+             cl_uint (row));
 }
 
 bool

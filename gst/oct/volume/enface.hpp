@@ -40,6 +40,10 @@ struct PlacedBScan {
   cl_uint depths, lines;
 
   PlacedBScan (const GstOpenCLFrame *frame, const DepthLayout &layout);
+  auto arguments () const
+  {
+    return std::tie (data, offset, line_step, depth_step, depths, lines);
+  }
 };
 
 /* Returns the build options of octvolume.cl for these B-scans. */

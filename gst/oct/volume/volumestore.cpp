@@ -123,8 +123,7 @@ VolumeStore::put (const GstOpenCLFrame *b_scan, guint row, GError **error)
              [&] (const GstOpenCLFrame &frame, GError **why) {
                const cl_ulong place =
                    (frame.offset[0] + row * (pool.bytes () / rows)) / number;
-               return store.set_all (why, from.data, from.offset, from.line_step,
-                          from.depth_step, from.depths, from.lines, frame.data, place)
+               return store.set_all (why, from, frame.data, place)
                       && store.enqueue_box (frame.queue,
                           {groups[0] * tile, groups[1] * tile, 1}, {tile, tile, 1}, why);
              },

@@ -270,7 +270,7 @@ WaitList::add (const TrackedEvent &event, GError **error)
 {
   if (on_host)
     return wait_on_host (event, error);
-  if (n == events.size () && !enqueue (error))
+  if (n == events.size () && !enqueue_barrier (error))
     return false;
   events[n] = event;
   handles[n++] = event ();
@@ -278,7 +278,7 @@ WaitList::add (const TrackedEvent &event, GError **error)
 }
 
 bool
-WaitList::enqueue (GError **error)
+WaitList::enqueue_barrier (GError **error)
 {
   if (n == 0)
     return true;
@@ -308,7 +308,7 @@ bool
 AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError **error)
 {
   WaitList waits (queue);
-  return collect_waits (queue, access, waits, error) && waits.enqueue (error);
+  return collect_waits (queue, access, waits, error) && waits.enqueue_barrier (error);
 }
 
 bool

@@ -107,7 +107,7 @@ public:
   /* If the list is full, first enqueues a barrier for its events. */
   bool add (const TrackedEvent &event, GError **error);
   /* Enqueues a barrier that waits for all events, and clears the list. */
-  bool enqueue (GError **error);
+  bool enqueue_barrier (GError **error);
 
   /* Event list of an OpenCL command. data() is NULL if the list is empty, as OpenCL
    * requires. */

@@ -21,6 +21,9 @@
 #include <cstring>
 #include <memory>
 
+using opencl::CopyEnd;
+using opencl::count_copy;
+using opencl::enqueue_bytes;
 using opencl::is_in_context;
 using opencl::PlaneLayout;
 using opencl::PlaneLayouts;
@@ -114,43 +117,11 @@ transfer_memories (const Copy &copy, cl_event *event, GError **error)
 
 /* --- commands --- */
 
-/* Source or destination of a copy: device memory, or bytes on the host */
-struct End {
-  cl_mem device; /* or nullptr */
-  guint8 *host;
-  gsize offset;
-};
-
-End
-end_of (GstMemory *memory)
-{
-  if (gst_is_opencl_memory (memory))
-    return {gst_opencl_memory_get_handle (memory), nullptr,
-        gst_opencl_memory_get_offset (memory)};
-  return {nullptr, gst_opencl_host_memory_get_data (memory), 0};
-}
-
-cl_int
-enqueue_bytes (cl_command_queue queue, const End &to, gsize to_offset, const End &from,
-    gsize from_offset, gsize size, cl_event *event)
-{
-  to_offset += to.offset;
-  from_offset += from.offset;
-  if (!from.device)
-    return clEnqueueWriteBuffer (queue, to.device, CL_FALSE, to_offset, size,
-        from.host + from_offset, 0, nullptr, Profiled (queue, command::upload, event));
-  if (!to.device)
-    return clEnqueueReadBuffer (queue, from.device, CL_FALSE, from_offset, size,
-        to.host + to_offset, 0, nullptr, Profiled (queue, command::download, event));
-  return clEnqueueCopyBuffer (queue, from.device, to.device, from_offset, to_offset, size,
-      0, nullptr, Profiled (queue, command::copy, event));
-}
-
 /* Origin of a plane, as an argument of the clEnqueue...BufferRect() functions */
 struct Origin {
   gsize at[3];
 
-  Origin (const End &end, const PlaneLayout &plane)
+  Origin (const CopyEnd &end, const PlaneLayout &plane)
       : at{(end.offset + plane.offset) % plane.stride,
           (end.offset + plane.offset) / plane.stride, 0}
   {
@@ -158,8 +129,8 @@ struct Origin {
 };
 
 cl_int
-enqueue_rows (cl_command_queue queue, const End &to, const PlaneLayout &to_plane,
-    const End &from, const PlaneLayout &from_plane, gsize lines)
+enqueue_rows (cl_command_queue queue, const CopyEnd &to, const PlaneLayout &to_plane,
+    const CopyEnd &from, const PlaneLayout &from_plane, gsize lines)
 {
   const Origin target (to, to_plane), start (from, from_plane);
   const gsize region[3] = {from_plane.row_bytes, lines, 1};
@@ -179,8 +150,8 @@ enqueue_rows (cl_command_queue queue, const End &to, const PlaneLayout &to_plane
 /* Copies the last row separately: NVIDIA's driver requires its whole stride to be inside
  * the buffer, but a frame may end with the last pixel. */
 cl_int
-enqueue_plane (cl_command_queue queue, const End &to, const PlaneLayout &to_plane,
-    const End &from, const PlaneLayout &from_plane, cl_event *event)
+enqueue_plane (cl_command_queue queue, const CopyEnd &to, const PlaneLayout &to_plane,
+    const CopyEnd &from, const PlaneLayout &from_plane, cl_event *event)
 {
   gsize last = from_plane.rows - 1;
   if (last > 0) {
@@ -189,29 +160,19 @@ enqueue_plane (cl_command_queue queue, const End &to, const PlaneLayout &to_plan
       return code;
   }
   return enqueue_bytes (queue, to, to_plane.offset + last * to_plane.stride, from,
-      from_plane.offset + last * from_plane.stride, from_plane.row_bytes, event);
-}
-
-void
-count_copy (const End &to, const End &from, gsize bytes)
-{
-  if (!from.device)
-    gst_opencl_count_upload (bytes);
-  else if (!to.device)
-    gst_opencl_count_download (bytes);
-  else
-    gst_opencl_count_launches (1);
+      from_plane.offset + last * from_plane.stride, from_plane.row_bytes, nullptr, event);
 }
 
 bool
-enqueue_copy (const Copy &copy, cl_command_queue queue, const End &to, const End &from,
-    cl_event *event, GError **error)
+enqueue_copy (const Copy &copy, cl_command_queue queue, const CopyEnd &to,
+    const CopyEnd &from, cl_event *event, GError **error)
 {
   cl_event done = nullptr;
 
   if (copy.as_is) {
     if (!gst_opencl_check (
-            enqueue_bytes (queue, to, 0, from, 0, copy.size, &done), "a copy", error))
+            enqueue_bytes (queue, to, 0, from, 0, copy.size, nullptr, &done), "a copy",
+            error))
       return false;
     keep_last (event, done);
     count_copy (to, from, copy.size);
@@ -258,7 +219,7 @@ staging_for (const Copy &copy)
 struct StagedUpload {
   StagingRing &ring;
   cl_command_queue queue;
-  End to;
+  CopyEnd to;
   const guint8 *from;
   cl_event *last;
   GError **error;
@@ -270,8 +231,9 @@ struct StagedUpload {
     cl_event done = nullptr;
     if (!slot)
       return false;
-    bool enqueued = gst_opencl_check (
-        enqueue (End{nullptr, slot->block->data (), 0}, &done), "a staged copy", error);
+    bool enqueued =
+        gst_opencl_check (enqueue (CopyEnd{nullptr, slot->block->data (), 0}, &done),
+            "a staged copy", error);
     clFlush (queue);
     ring.give_back (*slot, queue, done);
     if (done)
@@ -297,8 +259,9 @@ stage_bytes (StagedUpload &upload, gsize size)
   piece = (piece + page - 1) / page * page;
   for (gsize done = 0; done < size; done += piece) {
     gsize bytes = std::min (piece, size - done);
-    auto enqueue = [&] (const End &staged, cl_event *event) {
-      return enqueue_bytes (upload.queue, upload.to, done, staged, 0, bytes, event);
+    auto enqueue = [&] (const CopyEnd &staged, cl_event *event) {
+      return enqueue_bytes (
+          upload.queue, upload.to, done, staged, 0, bytes, nullptr, event);
     };
     if (!upload.stage (done, bytes, enqueue))
       return false;
@@ -315,7 +278,7 @@ stage_plane (StagedUpload &upload, const PlaneLayout &from, const PlaneLayout &t
     gsize rows = std::min (piece, from.rows - row);
     PlaneLayout lines{0, from.stride, from.row_bytes, rows};
     PlaneLayout target{to.offset + row * to.stride, to.stride, to.row_bytes, rows};
-    auto enqueue = [&] (const End &staged, cl_event *event) {
+    auto enqueue = [&] (const CopyEnd &staged, cl_event *event) {
       return enqueue_plane (upload.queue, upload.to, target, staged, lines, event);
     };
     if (!upload.stage (from.offset + row * from.stride,
@@ -385,7 +348,7 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
 
   if (!gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
     return false;
-  const End to = end_of (copy.destination);
+  const CopyEnd to (copy.destination);
   bool enqueued =
       ring ? enqueue_staged (copy, {*ring, queue, to, mapped->map.data, event, error})
            : enqueue_copy (copy, queue, to, {nullptr, mapped->map.data, 0}, event, error);
@@ -413,7 +376,7 @@ copy_rows_from_device (const Copy &copy, cl_event *event, GError **error)
       || !gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
     return false;
   bool enqueued = enqueue_copy (
-      copy, queue, end_of (copy.destination), end_of (source), event, error);
+      copy, queue, CopyEnd (copy.destination), CopyEnd (source), event, error);
   clFlush (queue);
   if (*event) {
     gst_opencl_memory_end (source, queue, GST_MAP_READ, *event);

@@ -734,8 +734,6 @@ gst_opencl_context_to_gst_context (GstOpenCLContext *context)
   return gst_context;
 }
 
-using ForeachPad = gboolean (*) (GstElement *, GstElementForeachPadFunc, gpointer);
-
 namespace {
 /* A search for a context among linked elements */
 struct Search {
@@ -764,14 +762,6 @@ query_peer (GstElement *element, GstPad *pad, gpointer user_data)
   }
   gst_query_unref (query);
   return !taken;
-}
-
-static void
-query_neighbours (GstElement *element, ForeachPad foreach_pad, const gchar *device,
-    GstOpenCLContext **context)
-{
-  Search search = {device, context};
-  foreach_pad (element, query_peer, &search);
 }
 
 /* Returns TRUE if a context is set. First drops a context whose device was lost. */
@@ -845,10 +835,10 @@ gst_opencl_ensure_context (
   gst_opencl_statistics_mark (gst_opencl_statistics_of (element));
   if (!is_set (element, context))
     use_given_context (element, device, context);
-  if (!is_set (element, context))
-    query_neighbours (element, gst_element_foreach_src_pad, device, context);
-  if (!is_set (element, context))
-    query_neighbours (element, gst_element_foreach_sink_pad, device, context);
+  Search search = {device, context};
+  for (auto foreach_pad : {gst_element_foreach_src_pad, gst_element_foreach_sink_pad})
+    if (!is_set (element, context))
+      foreach_pad (element, query_peer, &search);
   return gst_opencl_ensure_context_alone (element, device, context, error);
 }
 

@@ -524,6 +524,45 @@ gst_opencl_memory_ref_deferred (GstMemory *memory)
 
 /* --- copies --- */
 
+opencl::CopyEnd::CopyEnd (GstMemory *memory)
+    : device (nullptr), host (nullptr), offset (memory->offset)
+{
+  if (gst_is_opencl_memory (memory))
+    device = device_storage (memory).handle ();
+  else
+    host = host_storage (memory).data ();
+}
+
+cl_int
+opencl::enqueue_bytes (cl_command_queue queue, const CopyEnd &to, gsize to_offset,
+    const CopyEnd &from, gsize from_offset, gsize size, const WaitList *waits,
+    cl_event *event)
+{
+  const cl_uint n = waits ? waits->size () : 0;
+  const cl_event *events = waits ? waits->data () : nullptr;
+  to_offset += to.offset;
+  from_offset += from.offset;
+  if (!from.device)
+    return clEnqueueWriteBuffer (queue, to.device, CL_FALSE, to_offset, size,
+        from.host + from_offset, n, events, Profiled (queue, command::upload, event));
+  if (!to.device)
+    return clEnqueueReadBuffer (queue, from.device, CL_FALSE, from_offset, size,
+        to.host + to_offset, n, events, Profiled (queue, command::download, event));
+  return clEnqueueCopyBuffer (queue, from.device, to.device, from_offset, to_offset, size,
+      n, events, Profiled (queue, command::copy, event));
+}
+
+void
+opencl::count_copy (const CopyEnd &to, const CopyEnd &from, gsize bytes)
+{
+  if (!from.device)
+    gst_opencl_count_upload (bytes);
+  else if (!to.device)
+    gst_opencl_count_download (bytes);
+  else
+    gst_opencl_count_launches (1);
+}
+
 namespace {
 /* Direction of a copy */
 struct Direction {
@@ -531,51 +570,12 @@ struct Direction {
   bool from_host;
   GstOpenCLQueue queue;
   const char *call;
-  cl_int (*enqueue) (cl_command_queue queue, GstMemory *destination, gsize to,
-      GstMemory *source, gsize from, gsize size, const WaitList &waits, cl_event *event);
-  void (*count) (gsize size);
 };
 
-cl_int
-enqueue_on_device (cl_command_queue queue, GstMemory *destination, gsize to,
-    GstMemory *source, gsize from, gsize size, const WaitList &waits, cl_event *event)
-{
-  return clEnqueueCopyBuffer (queue, device_storage (source).handle (),
-      device_storage (destination).handle (), from, to, size, waits.size (),
-      waits.data (), Profiled (queue, command::copy, event));
-}
-
-cl_int
-enqueue_upload (cl_command_queue queue, GstMemory *destination, gsize to,
-    GstMemory *source, gsize from, gsize size, const WaitList &waits, cl_event *event)
-{
-  return clEnqueueWriteBuffer (queue, device_storage (destination).handle (), CL_FALSE,
-      to, size, host_storage (source).data () + from, waits.size (), waits.data (),
-      Profiled (queue, command::upload, event));
-}
-
-cl_int
-enqueue_download (cl_command_queue queue, GstMemory *destination, gsize to,
-    GstMemory *source, gsize from, gsize size, const WaitList &waits, cl_event *event)
-{
-  return clEnqueueReadBuffer (queue, device_storage (source).handle (), CL_FALSE, from,
-      size, host_storage (destination).data () + to, waits.size (), waits.data (),
-      Profiled (queue, command::download, event));
-}
-
-void
-count_copy (gsize size)
-{
-  gst_opencl_count_launches (1);
-}
-
 const Direction directions[] = {
-    {false, false, GST_OPENCL_QUEUE_COMPUTE, "clEnqueueCopyBuffer", enqueue_on_device,
-        count_copy},
-    {false, true, GST_OPENCL_QUEUE_UPLOAD, "clEnqueueWriteBuffer", enqueue_upload,
-        gst_opencl_count_upload},
-    {true, false, GST_OPENCL_QUEUE_DOWNLOAD, "clEnqueueReadBuffer", enqueue_download,
-        gst_opencl_count_download},
+    {false, false, GST_OPENCL_QUEUE_COMPUTE, "clEnqueueCopyBuffer"},
+    {false, true, GST_OPENCL_QUEUE_UPLOAD, "clEnqueueWriteBuffer"},
+    {true, false, GST_OPENCL_QUEUE_DOWNLOAD, "clEnqueueReadBuffer"},
 };
 
 const Direction *
@@ -655,14 +655,14 @@ gst_opencl_memory_copy_async (GstMemory *destination, gsize destination_offset,
   if (!storage_of (source).prepare (queue, GST_MAP_READ, waits, error)
       || !storage_of (destination).prepare (queue, GST_MAP_WRITE, waits, error))
     return FALSE;
+  const CopyEnd to (destination), from (source);
   cl_event done;
-  cl_int code =
-      direction->enqueue (queue, destination, destination->offset + destination_offset,
-          source, source->offset + source_offset, size, waits, &done);
+  cl_int code = enqueue_bytes (
+      queue, to, destination_offset, from, source_offset, size, &waits, &done);
   if (!gst_opencl_check (code, direction->call, error))
     return FALSE;
   clFlush (queue);
-  direction->count (size);
+  count_copy (to, from, size);
   gst_opencl_memory_end (source, queue, GST_MAP_READ, done);
   gst_opencl_memory_end (destination, queue, GST_MAP_WRITE, done);
   if (event)

@@ -93,6 +93,27 @@ GstMemory *allocate_memory (GstOpenCLContext *context, gboolean host, gsize size
 GstMemory *wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
     gpointer user_data, GDestroyNotify notify);
 
+/* Source or destination of a copy: device memory, or bytes on the host */
+struct CopyEnd {
+  cl_mem device; /* or nullptr */
+  guint8 *host;
+  gsize offset;
+
+  CopyEnd (cl_mem device, guint8 *host, gsize offset)
+      : device (device), host (host), offset (offset)
+  {
+  }
+  explicit CopyEnd (GstMemory *memory); /* device or pinned host memory */
+};
+
+/* Enqueues a copy of `size` bytes after `waits` (nullable). One end or both are on the
+ * device. */
+cl_int enqueue_bytes (cl_command_queue queue, const CopyEnd &to, gsize to_offset,
+    const CopyEnd &from, gsize from_offset, gsize size, const WaitList *waits,
+    cl_event *event);
+/* Counts a copy as an upload, a download or a launch. */
+void count_copy (const CopyEnd &to, const CopyEnd &from, gsize bytes);
+
 /* (transfer full): the first `size` bytes of a storage as device memory */
 GstMemory *new_device_memory (std::shared_ptr<Storage> storage, gsize size);
 

@@ -126,14 +126,20 @@ private:
 };
 } // namespace
 
-bool
-source_of_resource (const char *path, std::string &source, GError **error)
+static bool
+expand (const File &file, std::string &source, GError **error)
 {
   Expansion expansion;
-  if (!expansion.add_file ({path}, error))
+  if (!expansion.add_file (file, error))
     return false;
   source = std::move (expansion.result);
   return true;
+}
+
+bool
+source_of_resource (const char *path, std::string &source, GError **error)
+{
+  return expand ({path}, source, error);
 }
 
 std::string
@@ -148,11 +154,7 @@ source_of_text (const char *text)
 bool
 source_of_file (const char *path, std::string &source, GError **error)
 {
-  Expansion expansion;
-  if (!expansion.add_file ({path, true}, error))
-    return false;
-  source = std::move (expansion.result);
-  return true;
+  return expand ({path, true}, source, error);
 }
 
 /* Returns "file:line" for a line of the expanded `source`, counted from 1. */

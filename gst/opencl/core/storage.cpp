@@ -1,11 +1,86 @@
 /* Storage shared by a memory and its sub-memories
  *
+ * The bytes of a frame are computed by a kernel, by deferred work, by an upload or by the
+ * CPU, and are read on any queue or thread. This file decides when they move. CHECK_INVARIANT
+ * (n, condition) checks invariant n below in a debug build.
+ *
+ * States of the contents. StagedStorage has two copies: one in the cl_mem (`on_device`) and
+ * one in staging memory (`on_host`). SharedStorage has only the cl_mem (`is_undefined`).
+ *
+ *   state      deferred  fill_error  on_device  on_host  is_undefined
+ *   UNDEFINED  null      null        0          0        1
+ *   DEFERRED   work      null        0          0        1
+ *   FILLING    null      null        0          0        1
+ *   DEVICE     null      null        1          0        0
+ *   HOST       null      null        0          1        -
+ *   BOTH       null      null        1          1        -
+ *   FAILED     null      error       any        0        any
+ *
+ *   from       event                                        to
+ *   (new)      allocation                                   UNDEFINED
+ *   (new)      zeroed or wrapped: set_contents_on_device()  DEVICE
+ *   any        invalidate(): the buffer returns to a pool   UNDEFINED
+ *   any        defer()                                      DEFERRED
+ *   DEFERRED   prepare(), map_sync() or prepare_map()       FILLING
+ *   DEFERRED   the next filter merges the work              DEFERRED
+ *   FILLING    the commands are enqueued                    DEVICE
+ *   FILLING    they could not be enqueued                   FAILED
+ *   FAILED     an access that reads                         FAILED, the access fails
+ *   FAILED     an access that only writes                   that of the write
+ *   any other  end() of a device write                      DEVICE
+ *   any other  unmap() of a CPU write                       HOST (shared: DEVICE)
+ *   HOST       prepare(): upload                            BOTH
+ *   DEVICE     map_sync() or prepare_map(): download        BOTH (shared: DEVICE)
+ *   BOTH       the download failed on the device            DEVICE
+ *
+ * A merge reads the work but does not take it (ref_deferred()), so that another reader of the
+ * same buffer still gets its contents.
+ *
+ * A state tells what is enqueued, not what is complete: `events` has the commands on the
+ * cl_mem, `staging_events` those on staging memory. Device commands wait for them on their
+ * queue, the CPU in map_sync().
+ *
+ * States of the CPU mapping of SharedStorage:
+ *
+ *   from       event                                        to
+ *   UNMAPPED   map_sync() or prepare_map()                  READABLE or WRITABLE
+ *   READABLE   map_sync() for writing                       WRITABLE
+ *   READABLE   prepare() for writing, no user               UNMAPPED
+ *   WRITABLE   prepare(), no user                           UNMAPPED
+ *   WRITABLE   prepare() for reading, users                 READABLE
+ *   any        a map command failed                         UNMAPPED
+ *
+ * Invariants:
+ *
+ *  1. Deferred work and the error of earlier work exclude each other: replace_deferred() clears
+ *     the error, and fill_deferred() takes the work before an error can be set.
+ *  2. Work is filled in at most once, under `deferred_lock`. Every access calls
+ *     fill_deferred() first, so no command and no map sees the contents of DEFERRED or FILLING.
+ *  3. `deferred_lock` is taken before `lock`, never after it: work accesses the memory that it
+ *     fills. ElementQueues::hold() comes between them (enqueue_fill()).
+ *  4. A device access starts only when the cl_mem is as new as staging memory, or the contents
+ *     are undefined (StagedStorage::prepare()).
+ *  5. The same holds for staging memory and a CPU access (StagedStorage::ensure_on_host()).
+ *  6. Contents in staging memory imply that it exists. In HOST they come from the CPU, so no
+ *     device write can have spoiled them: `staged_from` is empty (StagedStorage::prepare() and
+ *     unmap()).
+ *  7. A device access does not start while the CPU may write through the mapping, unless a
+ *     caller has broken the rules and writes on both sides (SharedStorage::prepare()).
+ *  8. `users` is the number of CPU maps. While there are any, the mapping stays, unless a map
+ *     command failed (SharedStorage::unmap(), HostMapping::unmap()).
+ *  9. A thread that only compiles (CompileOnly) accesses no memory (Storage::begin()): a
+ *     preparation thread knows settings and caps, but has no frame.
+ * 10. Host memory is not freed while a command may use it: the destructors wait, and leak the
+ *     block if the wait was given up. A cl_mem needs no wait, as OpenCL retains it.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "storage.hpp"
 
 #include "context.hpp"
 #include "frame.hpp"
+#include "hooks.hpp"
+#include "invariant.hpp"
 #include "queues.hpp"
 
 #include <gst/opencl/core/devicebuffer.hpp>
@@ -47,8 +122,39 @@ Storage::zeros (gsize size)
 bool
 Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
 {
+  CHECK_INVARIANT (9, !compiles_only ());
   WaitList waits (context, queue);
-  return prepare (queue, access, waits, error) && waits.enqueue (error);
+  return prepare (queue, access, waits, error) && waits.enqueue_barrier (error);
+}
+
+bool
+Storage::wait_for_device (GstMapFlags access, bool is_for_data, bool &waited_for_data,
+    bool &waited_for_room, GError **error)
+{
+  Waits writes, reads;
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.append_waits (GST_MAP_READ, writes);
+    if (access & GST_MAP_WRITE)
+      events.append_waits (GST_MAP_WRITE, reads);
+  }
+  if (!wait_sync (writes, is_for_data ? waited_for_data : waited_for_room, error))
+    return false;
+  bool blocked;
+  wait_sync (reads, blocked, nullptr); /* failed reads do no harm */
+  waited_for_room |= blocked;
+  return true;
+}
+
+/* A writer that waits for the device is a whole pool ahead of it. This wait bounds its
+ * run-ahead. */
+static void
+count_waits (bool waited_for_data, bool waited_for_room)
+{
+  if (waited_for_data)
+    gst_opencl_count_host_wait ();
+  if (waited_for_room)
+    gst_opencl_count_throttled ();
 }
 
 bool
@@ -190,6 +296,8 @@ DeviceStorage::fill_deferred (GstMapFlags access, GError **error)
 {
   std::lock_guard<std::recursive_mutex> guard (deferred_lock);
   if (deferred) {
+    CHECK_INVARIANT (1, !fill_error);
+    CHECK_INVARIANT (2, !has_contents ());
     GstOpenCLDeferred *work = deferred;
     deferred = nullptr; /* enqueue_fill() calls this function again */
     enqueue_fill (work, &fill_error);
@@ -248,9 +356,10 @@ HostStorage::HostStorage (GstOpenCLContext *context, std::unique_ptr<PinnedBlock
 {
 }
 
-/* Waits for pending transfers: OpenCL keeps their device buffer alive, but not this
- * memory. */
-HostStorage::~HostStorage ()
+/* Waits for pending transfers of a block: OpenCL keeps their device buffer alive, but not
+ * the block. */
+static void
+free_after_transfers (std::unique_ptr<PinnedBlock> &block, AccessEvents &events)
 {
   Waits waits;
   bool blocked;
@@ -258,6 +367,11 @@ HostStorage::~HostStorage ()
   wait_sync (waits, blocked, nullptr);
   if (!are_complete (waits))
     (void)block.release (); /* lost: the device may still use it */
+}
+
+HostStorage::~HostStorage ()
+{
+  free_after_transfers (block, events);
 }
 
 bool
@@ -285,23 +399,10 @@ HostStorage::invalidate ()
 guint8 *
 HostStorage::map_sync (GstMapFlags access, GError **error)
 {
-  Waits writes, reads;
-  {
-    std::lock_guard<std::mutex> guard (lock);
-    events.append_waits (GST_MAP_READ, writes);
-    if (access & GST_MAP_WRITE)
-      events.append_waits (GST_MAP_WRITE, reads);
-  }
-  bool waited_for_data, waited_for_room;
-  if (!wait_sync (writes, waited_for_data, error))
+  bool waited_for_data = false, waited_for_room = false;
+  if (!wait_for_device (access, true, waited_for_data, waited_for_room, error))
     return nullptr;
-  wait_sync (reads, waited_for_room, nullptr); /* failed reads do no harm */
-  if (waited_for_data)
-    gst_opencl_count_host_wait ();
-  /* A writer that waits for reads is a whole pool ahead of the transfers. This wait
-   * bounds its run-ahead. */
-  if (waited_for_room)
-    gst_opencl_count_throttled ();
+  count_waits (waited_for_data, waited_for_room);
   return block->data ();
 }
 
@@ -313,16 +414,7 @@ class StagedStorage : public DeviceStorage {
 public:
   using DeviceStorage::DeviceStorage;
 
-  /* Waits for pending transfers of the staging memory. */
-  ~StagedStorage () override
-  {
-    Waits waits;
-    bool blocked;
-    staging_events.append_waits (GST_MAP_READWRITE, waits);
-    wait_sync (waits, blocked, nullptr);
-    if (!are_complete (waits))
-      (void)staging.release (); /* lost: the device may still use it */
-  }
+  ~StagedStorage () override { free_after_transfers (staging, staging_events); }
 
   bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
       GError **error) override
@@ -332,6 +424,7 @@ public:
     std::lock_guard<std::mutex> guard (lock);
     if (!on_device && on_host && !upload (error))
       return false;
+    CHECK_INVARIANT (4, on_device || !on_host);
     return events.collect_waits (queue, access, waits, error);
   }
 
@@ -387,6 +480,7 @@ public:
     if (!(access & GST_MAP_WRITE))
       return;
     std::lock_guard<std::mutex> guard (lock);
+    CHECK_INVARIANT (6, staging);
     on_host = true;
     on_device = false;
     staged_from = TrackedEvent ();
@@ -407,11 +501,20 @@ public:
   void set_contents_on_device () override { on_device = true; }
 
 private:
+  bool has_contents () override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    return on_device || on_host;
+  }
+
   bool ensure_on_host (GError **error)
   {
     if (!staging && !(staging = PinnedBlock::make (context, size, error)))
       return false;
-    return !on_device || on_host || download (error);
+    if (on_device && !on_host && !download (error))
+      return false;
+    CHECK_INVARIANT (5, on_host || !on_device);
+    return true;
   }
 
   bool transfer (cl_command_queue queue, GstMapFlags device_access,
@@ -423,7 +526,7 @@ private:
 
     if (!events.collect_waits (queue, device_access, waits, error)
         || !staging_events.collect_waits (queue, staging_access, waits, error)
-        || !waits.enqueue (error))
+        || !waits.enqueue_barrier (error))
       return false;
     cl_int code =
         to_device
@@ -443,6 +546,7 @@ private:
 
   bool upload (GError **error)
   {
+    CHECK_INVARIANT (6, staging && !staged_from ());
     if (!transfer (gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_UPLOAD),
             GST_MAP_WRITE, GST_MAP_READ, error))
       return false;
@@ -568,6 +672,7 @@ HostMapping::enqueue (cl_command_queue queue, GstMapFlags access, bool keeps_con
 bool
 HostMapping::unmap (cl_command_queue queue, cl_event *event, GError **error)
 {
+  CHECK_INVARIANT (8, bytes);
   const bool waits = queue != mapped_on;
   const cl_int code = clEnqueueUnmapMemObject (
       queue, buffer (), bytes, waits ? 1 : 0, waits ? &mapped () : nullptr, event);
@@ -632,8 +737,10 @@ public:
     if (!fill_deferred (access, error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
-    return (!is_in_the_way_of (access) || end_mapping (queue, error))
-           && events.collect_waits (queue, access, waits, error);
+    if (is_in_the_way_of (access) && !end_mapping (queue, error))
+      return false;
+    CHECK_INVARIANT (7, !mapping.is_writable () || (access & GST_MAP_WRITE && users > 0));
+    return events.collect_waits (queue, access, waits, error);
   }
 
   void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
@@ -657,21 +764,18 @@ public:
   {
     bool waited_for_data = false, waited_for_room = false;
     if (!fill_deferred (access, error)
-        || !wait_for_device (access, waited_for_data, waited_for_room, error))
+        || !wait_for_device (
+            access, has_contents (), waited_for_data, waited_for_room, error))
       return nullptr;
     guint8 *bytes = map_now (access, waited_for_data, error);
-    if (waited_for_data)
-      gst_opencl_count_host_wait ();
-    /* A writer that waits for the device is a whole pool ahead of it. This wait bounds
-     * its run-ahead. */
-    if (waited_for_room)
-      gst_opencl_count_throttled ();
+    count_waits (waited_for_data, waited_for_room);
     return bytes;
   }
 
   void unmap (GstMapFlags access) override
   {
     std::lock_guard<std::mutex> guard (lock);
+    CHECK_INVARIANT (8, users > 0);
     users--;
     if (access & GST_MAP_WRITE)
       is_undefined = false;
@@ -696,6 +800,12 @@ public:
   void set_contents_on_device () override { is_undefined = false; }
 
 private:
+  bool has_contents () override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    return !is_undefined;
+  }
+
   /* Returns whether the mapping must end before `access`. If a caller maps for the CPU
    * while the device writes, which is an error, its map stays valid. */
   bool is_in_the_way_of (GstMapFlags access) const
@@ -733,26 +843,6 @@ private:
     const bool enqueued = mapping.enqueue (queue, access, !is_undefined, ended, error);
     clFlush (queue);
     return enqueued;
-  }
-
-  bool wait_for_device (
-      GstMapFlags access, bool &waited_for_data, bool &waited_for_room, GError **error)
-  {
-    Waits writes, reads;
-    bool is_for_data;
-    {
-      std::lock_guard<std::mutex> guard (lock);
-      events.append_waits (GST_MAP_READ, writes);
-      if (access & GST_MAP_WRITE)
-        events.append_waits (GST_MAP_WRITE, reads);
-      is_for_data = !is_undefined;
-    }
-    if (!wait_sync (writes, is_for_data ? waited_for_data : waited_for_room, error))
-      return false;
-    bool blocked;
-    wait_sync (reads, blocked, nullptr); /* failed reads do no harm */
-    waited_for_room |= blocked;
-    return true;
   }
 
   /* A map command ends soon, so its wait does not count as a wait for data, unless

@@ -94,6 +94,11 @@ public:
   GstOpenCLContext *const context;
 
 protected:
+  /* Blocks until a CPU map for `access` may begin. A wait for contents that exist
+   * (`is_for_data`) counts as a wait for data, another one as a wait for room. */
+  bool wait_for_device (GstMapFlags access, bool is_for_data, bool &waited_for_data,
+      bool &waited_for_room, GError **error);
+
   std::mutex lock;     /* protects the members below and in subclasses */
   AccessEvents events; /* accesses of the memory itself */
   std::atomic<bool> is_shared{false};
@@ -140,6 +145,8 @@ protected:
   cl::Buffer buffer;
 
 private:
+  /* Returns whether the contents are not undefined. */
+  virtual bool has_contents () = 0;
   bool enqueue_fill (GstOpenCLDeferred *work, GError **error);
   bool enqueue_fill_on (cl_command_queue queue, GstOpenCLDeferred *work, GError **error);
 

@@ -53,7 +53,7 @@ public:
   }
 
   /* `context` must outlive this object. */
-  bool create (GstOpenCLContext *context, gsize wanted, GError **error)
+  bool create_block (GstOpenCLContext *context, gsize wanted, GError **error)
   {
     count = wanted;
     block = PinnedBlock::make (context, bytes (), error);

@@ -91,13 +91,13 @@ public:
                        context, steps.inner.output_bytes (), output_, error)));
   }
 
-  bool enqueue (
+  bool enqueue_transform (
       cl_command_queue queue, cl_mem input, cl_mem output, GError **error) override
   {
     const cl_mem from = input_ () ? input_ () : input;
     const cl_mem to = output_ () ? output_ () : output;
     return (!input_ () || before_.enqueue (queue, input, from, error))
-           && inner_->enqueue (queue, from, to, error)
+           && inner_->enqueue_transform (queue, from, to, error)
            && (!output_ () || after_.enqueue (queue, to, output, error));
   }
 

@@ -99,7 +99,7 @@ public:
            && allocate (context, error) && rehearse (context, error);
   }
 
-  bool enqueue (
+  bool enqueue_transform (
       cl_command_queue queue, cl_mem input, cl_mem output, GError **error) override
   {
     if (compiles_only ()) /* clFFT launches kernels itself */

@@ -154,7 +154,7 @@ public:
            && allocate_work (context, error);
   }
 
-  bool enqueue (
+  bool enqueue_transform (
       cl_command_queue queue, cl_mem input, cl_mem output, GError **error) override
   {
     /* The configuration has pointers to these. */

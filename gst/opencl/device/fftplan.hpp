@@ -49,7 +49,7 @@ public:
   virtual ~FFTPlan () = default;
 
   /* Does not change the input, and does not wait. */
-  virtual bool enqueue (
+  virtual bool enqueue_transform (
       cl_command_queue queue, cl_mem input, cl_mem output, GError **error) = 0;
 };
 

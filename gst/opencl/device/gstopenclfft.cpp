@@ -31,7 +31,6 @@ struct _GstOpenCLFFT {
   GstOpenCLFFTDescription description;
   gsize input_bytes, output_bytes;
   FFTPlanPointer plan;
-  std::atomic<int> references{1};
 };
 
 namespace {
@@ -325,18 +324,6 @@ init_debug_category ()
 } // namespace
 
 GType
-gst_opencl_fft_direction_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {GST_OPENCL_FFT_FORWARD, "Forward", "forward"},
-      {GST_OPENCL_FFT_INVERSE, "Inverse", "inverse"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOpenCLFFTDirection", values);
-  return type;
-}
-
-GType
 gst_opencl_fft_library_get_type (void)
 {
   static const GEnumValue values[] = {
@@ -412,20 +399,10 @@ gst_opencl_fft_new (GstOpenCLContext *context, GstOpenCLFFTLibrary library, gsiz
   return gst_opencl_fft_new_described (context, &description, error);
 }
 
-static GstOpenCLFFT *
-gst_opencl_fft_ref (GstOpenCLFFT *fft)
-{
-  fft->references++;
-  return fft;
-}
-
-G_DEFINE_BOXED_TYPE (
-    GstOpenCLFFT, gst_opencl_fft, gst_opencl_fft_ref, gst_opencl_fft_unref)
-
 void
-gst_opencl_fft_unref (GstOpenCLFFT *fft)
+gst_opencl_fft_free (GstOpenCLFFT *fft)
 {
-  if (!fft || --fft->references > 0)
+  if (!fft)
     return;
   fft->plan.reset ();
   gst_object_unref (fft->context);
@@ -436,12 +413,6 @@ const GstOpenCLFFTDescription *
 gst_opencl_fft_get_description (const GstOpenCLFFT *fft)
 {
   return &fft->description;
-}
-
-GstOpenCLFFTLibrary
-gst_opencl_fft_get_library (const GstOpenCLFFT *fft)
-{
-  return fft->description.library;
 }
 
 gsize
@@ -468,7 +439,7 @@ gst_opencl_fft_enqueue (GstOpenCLFFT *fft, cl_command_queue queue, cl_mem input,
 {
   g_return_val_if_fail (fft != nullptr, FALSE);
   if (opencl::compiles_only ())
-    return fft->plan->enqueue (queue, input, output, error);
+    return fft->plan->enqueue_transform (queue, input, output, error);
   if (input == output)
     return refuse (error, "Input and output of a transform must be different buffers");
   return gst_opencl_context_check_queue (fft->context, queue, error)
@@ -476,5 +447,5 @@ gst_opencl_fft_enqueue (GstOpenCLFFT *fft, cl_command_queue queue, cl_mem input,
              fft->context, input, fft->input_bytes, "input of a transform", error)
          && gst_opencl_context_check_buffer (
              fft->context, output, fft->output_bytes, "output of a transform", error)
-         && fft->plan->enqueue (queue, input, output, error);
+         && fft->plan->enqueue_transform (queue, input, output, error);
 }

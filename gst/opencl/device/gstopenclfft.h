@@ -55,15 +55,6 @@ typedef enum {
   GST_OPENCL_FFT_INVERSE,
 } GstOpenCLFFTDirection;
 
-#define GST_TYPE_OPENCL_FFT_DIRECTION (gst_opencl_fft_direction_get_type ())
-
-/**
- * gst_opencl_fft_direction_get_type:
- *
- * Returns: the type of #GstOpenCLFFTDirection
- */
-GST_OPENCL_API GType gst_opencl_fft_direction_get_type (void);
-
 /**
  * GstOpenCLFFTDescription:
  * @library: which library
@@ -104,14 +95,6 @@ typedef struct {
  */
 typedef struct _GstOpenCLFFT GstOpenCLFFT;
 
-#define GST_TYPE_OPENCL_FFT (gst_opencl_fft_get_type ())
-/**
- * gst_opencl_fft_get_type:
- *
- * Returns: the boxed #GType of #GstOpenCLFFT. A copy is another reference.
- */
-GST_OPENCL_API GType gst_opencl_fft_get_type (void);
-
 /**
  * gst_opencl_fft_new_described:
  * @context: the context that it runs in
@@ -147,10 +130,10 @@ GST_OPENCL_API GstOpenCLFFT *gst_opencl_fft_new (GstOpenCLContext *context,
     GError **error);
 
 /**
- * gst_opencl_fft_unref:
+ * gst_opencl_fft_free:
  * @fft: (transfer full) (nullable): a plan; transforms that it has enqueued still run
  */
-GST_OPENCL_API void gst_opencl_fft_unref (GstOpenCLFFT *fft);
+GST_OPENCL_API void gst_opencl_fft_free (GstOpenCLFFT *fft);
 
 /**
  * gst_opencl_fft_get_description:
@@ -161,14 +144,6 @@ GST_OPENCL_API void gst_opencl_fft_unref (GstOpenCLFFT *fft);
  */
 GST_OPENCL_API const GstOpenCLFFTDescription *gst_opencl_fft_get_description (
     const GstOpenCLFFT *fft);
-
-/**
- * gst_opencl_fft_get_library:
- * @fft: a plan
- *
- * Returns: the library that was chosen, never AUTO
- */
-GST_OPENCL_API GstOpenCLFFTLibrary gst_opencl_fft_get_library (const GstOpenCLFFT *fft);
 
 /**
  * gst_opencl_fft_get_output_stride:

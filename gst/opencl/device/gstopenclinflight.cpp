@@ -73,6 +73,12 @@ gst_opencl_in_flight_drain (GstOpenCLInFlight *in_flight, GError **error)
 }
 
 gboolean
+gst_opencl_in_flight_is_empty (const GstOpenCLInFlight *in_flight)
+{
+  return in_flight->frames.empty ();
+}
+
+gboolean
 gst_opencl_wait (cl_event event, gboolean *is_over, GError **error)
 {
   opencl::TrackedEvent tracked (event);

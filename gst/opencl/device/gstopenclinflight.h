@@ -49,6 +49,9 @@ GST_OPENCL_API void gst_opencl_in_flight_add (
 GST_OPENCL_API gboolean gst_opencl_in_flight_drain (
     GstOpenCLInFlight *in_flight, GError **error);
 
+/* For ElementCore only. */
+gboolean gst_opencl_in_flight_is_empty (const GstOpenCLInFlight *in_flight);
+
 /**
  * gst_opencl_wait:
  * @event: (transfer none): an event of a queue that was flushed

@@ -39,6 +39,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -154,6 +155,17 @@ public:
   virtual const GstOpenCLFrame *aligned () const = 0;
 };
 
+/* Whether a struct sets several arguments by its members. It has a function
+ *   auto arguments () const { return std::tie (…); }
+ * that returns them in the kernel's order. */
+template <typename Struct, typename = void> struct HasArguments : std::false_type {
+};
+template <typename Struct>
+struct HasArguments<Struct,
+    std::void_t<decltype (std::declval<const Struct &> ().arguments ())>>
+    : std::true_type {
+};
+
 class Kernel {
 public:
   /* Maximum work-group size of enqueue(). Larger groups hide no more latency, and leave
@@ -194,6 +206,10 @@ public:
     static_assert (!std::is_pointer_v<Argument>, "a cl_mem or a const GstOpenCLFrame *");
     if constexpr (std::is_base_of_v<ArgumentGroup, Argument>)
       return value.set (*this, index, error);
+    else if constexpr (HasArguments<Argument>::value)
+      return std::apply (
+          [&] (const auto &...members) { return (set (index, members, error) && ...); },
+          value.arguments ());
     else
       return gst_opencl_kernel_set_value (
           kernel.get (), index++, sizeof value, &value, error);

@@ -6,9 +6,11 @@
  */
 #pragma once
 
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <string>
+#include <tuple>
 
 namespace opencl {
 /* Layout of the components of a frame, as four kernel arguments */
@@ -20,6 +22,23 @@ struct VideoLayout {
 };
 
 VideoLayout layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame);
+
+/* A frame of any format that a kernel reads, as kernel arguments */
+struct FrameArguments {
+  cl_mem data;
+  VideoLayout layout;
+  cl_int fields;
+
+  FrameArguments (const GstVideoInfo &info, const GstOpenCLFrame &frame)
+      : data (frame.data), layout (layout_of (info, frame)),
+        fields (has_two_fields (info, frame.buffer) ? 2 : 1)
+  {
+  }
+  auto arguments () const
+  {
+    return std::tie (data, layout.size, layout.start, layout.stride, fields);
+  }
+};
 /* Includes the unused byte of RGBx, which is written like alpha but never read. */
 VideoLayout layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame);
 

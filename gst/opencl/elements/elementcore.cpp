@@ -1,11 +1,89 @@
 /* Common code of the base classes of all elements on a device
  *
+ * Every filter, source and aggregator has one ElementCore. The base class calls it in this
+ * order: open(), then admit() and finish() for each frame, drain() where frames must be over,
+ * close(). CHECK_INVARIANT (n, condition) checks invariant n below in a debug build.
+ *
+ * States of an element. `context_` may be set before open(): the application or a neighbour's
+ * query has chosen it. The object lock protects it.
+ *
+ *   state   opened  context_        queues_     frames in flight
+ *   CLOSED  false   any             none        0
+ *   OPEN    true    set, constant   any thread  0 … async-depth
+ *
+ *   from    event                                                   to
+ *   CLOSED  set_context(), answer_context_query()                   CLOSED
+ *   CLOSED  open() finds a context                                  OPEN
+ *   CLOSED  open() fails; close()                                   CLOSED
+ *   OPEN    admit() or drain_for_caps() in another thread: the new
+ *           queue waits for the old one                             OPEN
+ *   OPEN    close(), after drain()                                  CLOSED
+ *
+ * Failures (`reported`), in each of these states. A device failure ends the streams of all
+ * elements in the pipeline (streamwatch.cpp):
+ *
+ *   from            event                                           to
+ *   NOTHING         post(): posts one element error                 FAILURE, DEVICE_FAILURE
+ *   FAILURE         post(): logs                                    FAILURE, DEVICE_FAILURE
+ *   FAILURE         forget_failure(): a frame has succeeded         NOTHING
+ *   DEVICE_FAILURE  post(): logs; admit(): fails                    DEVICE_FAILURE
+ *   any             reset_failures(): open(), new caps, flush, seek NOTHING
+ *
+ * States of a frame in an element:
+ *
+ *   from      event                                                  to
+ *   (arrives) gst_opencl_check_frame(): contradicts its caps         dropped
+ *   (arrives) import(): in other memory                              a copy, as below
+ *   (arrives) admit() waits until there is room                      ADMITTED
+ *   ADMITTED  the subclass enqueues; finish (event)                  IN_FLIGHT
+ *   ADMITTED  the subclass fails: finish() reports it                lost
+ *   ADMITTED  gst_opencl_filter_defer(); finish (nullptr)            DEFERRED
+ *   DEFERRED  the next filter merges the work                        IN_FLIGHT of that filter
+ *   DEFERRED  any other access runs it (storage.cpp)                 enqueued, in no element's
+ *                                                                    limit
+ *   DEFERRED  the buffer returns to its pool unread                  lost, without a cost
+ *   IN_FLIGHT admit() of a later frame, or drain(), sees its event   over, or report()
+ *
+ * What changes in mid-stream. None of it touches a frame in flight, as OpenCL retains the
+ * kernels of its commands:
+ *
+ * - A verdict of the self-check arrives in any thread, which only counts it
+ *   (gst_opencl_get_n_verdicts()). Elements ask in the streaming thread and between frames:
+ *   octfft compares that number in begin_frame() and chooses its engines again, and filters of
+ *   keying ask for each frame. A RECONFIGURE event then makes upstream ask again whether its
+ *   work can be merged. Work that was deferred before runs by itself if it cannot be merged now.
+ * - New settings are taken in begin_frame(). If they need programs or tables in a live
+ *   pipeline, a thread (Preparation) builds these while frames use the old settings. It is
+ *   joined before the new ones are used, and in close().
+ * - Caps change only after drain_for_caps(). Refused caps leave the old formats.
+ *
+ * Invariants:
+ *
+ *  1. An open element has a context, which is that of all its frames (admit(), owns()).
+ *  2. A closed element has no frame in flight and adds none (add(), close()): base classes drain
+ *     before they close. Deferred work may outlive the element. It then runs on the queue of the
+ *     thread that needs it, as leave() has cleared `queues_`.
+ *  3. Between admit() and the next one, all commands of a frame go to one queue, that of
+ *     `queues_` (admit()). Therefore the element's own device memory needs no events.
+ *  4. After admit(), fewer than async-depth frames are in flight (gst_opencl_in_flight_admit()).
+ *  5. admit(), finish() and drain() are called in one thread at a time: the streaming thread, or a
+ *     state change when that has stopped. A thread that only compiles calls none of them
+ *     (admit(), add()).
+ *  6. Of failures with one cause, one is posted: post() holds `report_lock`, so a second thread
+ *     returns after the error is on the bus. DEVICE_FAILURE is not forgotten before
+ *     reset_failures() (admit()).
+ *  7. Failures are marked on the streams after the error is posted, because the other elements
+ *     then stop without naming a cause (post()).
+ *  8. The import pool belongs to the context of 1, and its buffers have at least `import_size`
+ *     bytes (ensure_import_pool()).
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "elementcore.hpp"
 
 #include "streamwatch.hpp"
 #include <gst/common/buffers.hpp>
+#include <gst/common/settings.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/core/gstopenclcontext-private.hpp>
@@ -13,6 +91,8 @@
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/core/frame.hpp>
+#include <gst/opencl/core/hooks.hpp>
+#include <gst/opencl/core/invariant.hpp>
 #include <gst/opencl/core/memory.hpp>
 #include <gst/opencl/core/pool.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
@@ -74,15 +154,22 @@ ElementCore::ElementCore (GstElement *element)
           element, [this] (GError *error, const Place &place) { report (error, place); }),
       in_flight (gst_opencl_in_flight_new ())
 {
-  g_object_set_qdata (G_OBJECT (element), core_quark (), this);
 }
 
 ElementCore::~ElementCore ()
 {
-  g_object_set_qdata (G_OBJECT (element), core_quark (), nullptr);
   gst_opencl_in_flight_free (in_flight);
   gst_clear_object (&context_);
   g_free (device);
+}
+
+ElementCore *
+ElementCore::attach (gpointer element)
+{
+  auto *core = new ElementCore (GST_ELEMENT (element));
+  g_object_set_qdata_full (G_OBJECT (element), core_quark (), core,
+      [] (gpointer gone) { delete static_cast<ElementCore *> (gone); });
+  return core;
 }
 
 ElementCore *
@@ -95,11 +182,12 @@ ElementCore::of (gpointer element)
 /* --- properties --- */
 
 void
-ElementCore::install_properties (GObjectClass *klass)
+ElementCore::install (GObjectClass *klass)
 {
   const auto flags =
       GParamFlags (G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS);
 
+  GST_ELEMENT_CLASS (klass)->set_context = set_context;
   klass->set_property = set_property;
   klass->get_property = get_property;
   g_object_class_install_property (klass, PROP_DEVICE,
@@ -119,87 +207,68 @@ ElementCore::set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
 {
   ElementCore &core = *of (object);
+  const ObjectLock lock (object);
 
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_DEVICE:
-    g_free (core.device);
-    core.device = g_value_dup_string (value);
-    break;
-  case PROP_ASYNC_DEPTH:
+  if (id == PROP_ASYNC_DEPTH) {
     core.async_depth_ = g_value_get_uint (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
+    return;
   }
-  GST_OBJECT_UNLOCK (object);
+  g_free (core.device);
+  core.device = g_value_dup_string (value);
 }
 
 void
 ElementCore::get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
-  ElementCore &core = *of (object);
+  const ElementCore &core = *of (object);
+  const ObjectLock lock (object);
 
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_DEVICE:
-    g_value_set_string (value, core.device);
-    break;
-  case PROP_ASYNC_DEPTH:
+  if (id == PROP_ASYNC_DEPTH)
     g_value_set_uint (value, core.async_depth_);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
+  else
+    g_value_set_string (value, core.device);
 }
 
 gchar *
 ElementCore::dup_device ()
 {
-  GST_OBJECT_LOCK (element);
-  gchar *copy = g_strdup (device);
-  GST_OBJECT_UNLOCK (element);
-  return copy;
+  const ObjectLock lock (element);
+  return g_strdup (device);
 }
 
 guint
 ElementCore::async_depth ()
 {
-  GST_OBJECT_LOCK (element);
-  const guint depth = async_depth_;
-  GST_OBJECT_UNLOCK (element);
-  return depth;
+  const ObjectLock lock (element);
+  return async_depth_;
 }
 
 /* --- the context --- */
 
 void
-ElementCore::set_context (GstContext *given)
+ElementCore::set_context (GstElement *element, GstContext *given)
 {
+  ElementCore &core = *of (element);
   GstOpenCLContext *taken = nullptr;
-  gchar *wanted = dup_device ();
+  gchar *wanted = core.dup_device ();
 
   if (gst_opencl_handle_set_context (element, given, wanted, &taken)) {
     GST_OBJECT_LOCK (element);
-    if (!opened)
-      std::swap (context_, taken);
+    if (!core.opened)
+      std::swap (core.context_, taken);
     GST_OBJECT_UNLOCK (element);
     gst_clear_object (&taken);
   }
   g_free (wanted);
+  /* No base class of GStreamer's has another one. */
+  GST_ELEMENT_CLASS (g_type_class_peek (GST_TYPE_ELEMENT))->set_context (element, given);
 }
 
 GstOpenCLContext *
 ElementCore::ref_context ()
 {
-  GST_OBJECT_LOCK (element);
-  GstOpenCLContext *context =
-      context_ ? GST_OPENCL_CONTEXT (gst_object_ref (context_)) : nullptr;
-  GST_OBJECT_UNLOCK (element);
-  return context;
+  const ObjectLock lock (element);
+  return context_ ? GST_OPENCL_CONTEXT (gst_object_ref (context_)) : nullptr;
 }
 
 /* Elements start from the sink. An element with a named device must choose it when a
@@ -297,9 +366,8 @@ void
 ElementCore::close ()
 {
   inputs_.stop ();
-  if (import_pool)
-    gst_buffer_pool_set_active (import_pool, FALSE);
-  gst_clear_object (&import_pool);
+  release_pool (&import_pool);
+  CHECK_INVARIANT (2, gst_opencl_in_flight_is_empty (in_flight));
   queues_->leave ();
   GST_OBJECT_LOCK (element);
   GstOpenCLContext *context = std::exchange (context_, nullptr);
@@ -391,6 +459,8 @@ ElementCore::post (GError *error, Reported what, const Place &place)
 bool
 ElementCore::admit (GError **error)
 {
+  CHECK_INVARIANT (1, opened && context_);
+  CHECK_INVARIANT (5, !compiles_only ());
   if (reported == Reported::DEVICE_FAILURE) {
     g_set_error (
         error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "The device failed earlier");
@@ -407,8 +477,21 @@ ElementCore::add (cl_event event)
 {
   if (!event)
     return;
+  CHECK_INVARIANT (2, opened);
+  CHECK_INVARIANT (5, !compiles_only ());
   gst_opencl_in_flight_add (in_flight, event);
   clReleaseEvent (event);
+}
+
+bool
+ElementCore::finish (bool enqueued, cl_event event, GError *error)
+{
+  add (event);
+  if (enqueued)
+    forget_failure ();
+  else
+    report (error);
+  return enqueued;
 }
 
 bool
@@ -599,11 +682,10 @@ ElementCore::owns (GstBuffer *buffer) const
 bool
 ElementCore::ensure_import_pool (gsize size, GError **error)
 {
+  CHECK_INVARIANT (8, opened);
   if (import_pool && import_size >= size)
     return true;
-  if (import_pool)
-    gst_buffer_pool_set_active (import_pool, FALSE);
-  gst_clear_object (&import_pool);
+  release_pool (&import_pool);
   import_pool = gst_opencl_buffer_pool_new_configured (context_, FALSE, nullptr, size);
   import_size = size;
   if (import_pool && gst_buffer_pool_set_active (import_pool, TRUE))

@@ -33,29 +33,50 @@ struct Format {
   gsize size = 0; /* of a frame; 0 if buffers differ in size */
 
   const GstVideoInfo *video () const { return is_video ? &info : nullptr; }
+
+  /* Sets the format of `caps`. The class (a filter's or a source's) knows the size of
+   * frames that are no raw video. */
+  template <typename Class, typename Element>
+  bool set (const Class *klass, Element *element, GstCaps *caps)
+  {
+    *this = Format (caps);
+    return names_video
+               ? is_video
+               : klass->get_frame_size && klass->get_frame_size (element, caps, &size);
+  }
+};
+
+class ElementCore;
+
+/* Counts for the element while in scope. */
+class Counting {
+public:
+  explicit Counting (const ElementCore &core);
+  ~Counting () { gst_opencl_statistics_leave (previous); }
+  Counting (const Counting &) = delete;
+  Counting &operator= (const Counting &) = delete;
+
+private:
+  GstOpenCLStatistics *previous;
 };
 
 class ElementCore {
 public:
-  /* `element` is not owned, as it owns this object. */
-  explicit ElementCore (GstElement *element);
-  ~ElementCore ();
+  /* Makes the core of `element`, which owns it until it is finalized. */
+  static ElementCore *attach (gpointer element);
   static ElementCore *of (gpointer element);
   ElementCore (const ElementCore &) = delete;
   ElementCore &operator= (const ElementCore &) = delete;
 
   /* --- properties: `device` and `async-depth` --- */
 
-  /* Also sets the property accessors of the class. Subclasses may have their own, which
-   * GObject calls for their own properties only. */
-  static void install_properties (GObjectClass *klass);
+  /* Also sets set_context() and the property accessors of the class. Subclasses may have
+   * accessors of their own, which GObject calls for their own properties only. */
+  static void install (GObjectClass *klass);
   guint async_depth ();
 
   /* --- the context: see gst_opencl_ensure_context() for the rules --- */
 
-  /* For GstElementClass.set_context. The last context that was set before the element
-   * starts is used. A running element keeps its context. */
-  void set_context (GstContext *given);
   /* Also answers before the element starts, if its `device` property names a device. */
   bool answer_context_query (GstQuery *query);
   /* Constant between open() and close(). */
@@ -71,8 +92,29 @@ public:
   /* --- life cycle --- */
 
   bool open (GError **error);
+  /* open() and then that of the element's class. Reports a failure. */
+  template <typename Class, typename Element>
+  bool open (const Class *klass, Element *self)
+  {
+    GError *error = nullptr;
+    const bool opened = open (&error);
+    const Counting counting (*this);
+    if (opened && (!klass->open || klass->open (self, &error)))
+      return true;
+    report (error);
+    return false;
+  }
   bool is_open () const { return opened; }
   void close ();
+  /* close() after that of the element's class, which is called after success and failure
+   * of its open(), so that it can undo a partial one. */
+  template <typename Class, typename Element>
+  void close (const Class *klass, Element *self)
+  {
+    if (is_open () && klass->close)
+      klass->close (self);
+    close ();
+  }
 
   /* --- failures --- */
 
@@ -101,8 +143,9 @@ public:
   /* Waits until another frame may be in flight. Selects the queue of the calling
    * thread. */
   bool admit (GError **error);
-  /* Adds a frame in flight. `event` (transfer full) (nullable) completes with it. */
-  void add (cl_event event);
+  /* Ends a frame whose commands were enqueued, or reports `error` (transfer full). `event`
+   * (transfer full) (nullable) completes with the frame. Returns `enqueued`. */
+  bool finish (bool enqueued, cl_event event, GError *error);
   /* Waits for all frames in flight, and reports a failure. */
   bool drain ();
   /* drain() for new caps, which also selects the queue of the calling thread. */
@@ -146,6 +189,12 @@ public:
   GstOpenCLStatistics *statistics () const { return statistics_; }
 
 private:
+  explicit ElementCore (GstElement *element);
+  ~ElementCore ();
+  void add (cl_event event);
+  /* The last context that was set before the element starts is used. A running element
+   * keeps its context. */
+  static void set_context (GstElement *element, GstContext *given);
   static void set_property (
       GObject *object, guint id, const GValue *value, GParamSpec *pspec);
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec);
@@ -172,18 +221,8 @@ private:
   gsize import_size = 0;
 };
 
-/* Counts for the element while in scope. */
-class Counting {
-public:
-  explicit Counting (const ElementCore &core)
-      : previous (gst_opencl_statistics_enter (core.statistics ()))
-  {
-  }
-  ~Counting () { gst_opencl_statistics_leave (previous); }
-  Counting (const Counting &) = delete;
-  Counting &operator= (const Counting &) = delete;
-
-private:
-  GstOpenCLStatistics *previous;
-};
+inline Counting::Counting (const ElementCore &core)
+    : previous (gst_opencl_statistics_enter (core.statistics ()))
+{
+}
 } // namespace opencl

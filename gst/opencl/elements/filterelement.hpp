@@ -28,7 +28,7 @@ constexpr bool drops_late_frames = true, keeps_all_frames = false;
 /* Creates the objects of `members` with their default values. */
 template <auto... members, typename Instance>
 void
-create (Instance *self)
+create_members (Instance *self)
 {
   auto make = [] (auto *&member) {
     member = new std::remove_pointer_t<std::remove_reference_t<decltype (member)>> ();
@@ -98,7 +98,7 @@ private:
 template <typename Instance> struct WorkWhileOpen {
   static gboolean open (GstOpenCLFilter *filter, GError **)
   {
-    create<&Instance::work> (reinterpret_cast<Instance *> (filter));
+    create_members<&Instance::work> (reinterpret_cast<Instance *> (filter));
     return TRUE;
   }
 

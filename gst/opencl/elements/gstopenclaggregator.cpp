@@ -15,6 +15,7 @@
 #include "elementcore.hpp"
 
 #include <gst/common/filteredcaps.hpp>
+#include <gst/common/settings.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 
@@ -188,36 +189,21 @@ parent_of_all ()
 /* --- life cycle --- */
 
 static void
-gst_opencl_aggregator_set_context (GstElement *element, GstContext *context)
-{
-  core_of (element).set_context (context);
-  GST_ELEMENT_CLASS (gst_opencl_aggregator_parent_class)->set_context (element, context);
-}
-
-static void
 close_aggregator (GstAggregator *aggregator)
 {
-  GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
-  GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
-
-  if (core_of (self).is_open () && klass->close)
-    klass->close (self);
-  core_of (self).close ();
+  core_of (aggregator)
+      .close (GST_OPENCL_AGGREGATOR_GET_CLASS (aggregator),
+          GST_OPENCL_AGGREGATOR (aggregator));
 }
 
 static gboolean
 gst_opencl_aggregator_start (GstAggregator *aggregator)
 {
   GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
-  GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
-  ElementCore &core = core_of (self);
-  GError *error = nullptr;
-
-  const bool opened = core.open (&error);
-  Counting counting (core);
-  if (opened && (!klass->open || klass->open (self, &error)))
+  const bool opened = core_of (self).open (GST_OPENCL_AGGREGATOR_GET_CLASS (self), self);
+  Counting counting (core_of (self));
+  if (opened)
     return parent_of_all ()->start (aggregator);
-  core.report (error);
   close_aggregator (aggregator);
   return FALSE;
 }
@@ -271,21 +257,16 @@ gst_opencl_aggregator_get_next_time (GstAggregator *aggregator)
 static GObject *
 gst_opencl_aggregator_get_child_by_index (GstChildProxy *proxy, guint index)
 {
-  GST_OBJECT_LOCK (proxy);
+  const opencl::ObjectLock lock (proxy);
   gpointer pad = g_list_nth_data (GST_ELEMENT (proxy)->sinkpads, index);
-  if (pad)
-    gst_object_ref (pad);
-  GST_OBJECT_UNLOCK (proxy);
-  return static_cast<GObject *> (pad);
+  return static_cast<GObject *> (pad ? gst_object_ref (pad) : nullptr);
 }
 
 static guint
 gst_opencl_aggregator_get_children_count (GstChildProxy *proxy)
 {
-  GST_OBJECT_LOCK (proxy);
-  guint count = GST_ELEMENT (proxy)->numsinkpads;
-  GST_OBJECT_UNLOCK (proxy);
-  return count;
+  const opencl::ObjectLock lock (proxy);
+  return GST_ELEMENT (proxy)->numsinkpads;
 }
 
 static void
@@ -417,13 +398,12 @@ has_fixed_size (const GstCaps *caps)
 static bool
 waits_for_inputs (GstElement *element)
 {
-  GST_OBJECT_LOCK (element);
+  const opencl::ObjectLock lock (element);
   bool waits = element->sinkpads != nullptr;
   for (GList *item = element->sinkpads; item; item = item->next) {
     const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (item->data)->info;
     waits = waits && (!info.finfo || info.finfo->format == GST_VIDEO_FORMAT_UNKNOWN);
   }
-  GST_OBJECT_UNLOCK (element);
   return waits;
 }
 
@@ -533,7 +513,7 @@ public:
   {
     GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
 
-    GST_OBJECT_LOCK (self);
+    const opencl::ObjectLock lock (self);
     for (GList *item = GST_ELEMENT (self)->sinkpads; item; item = item->next) {
       GstVideoFrame *prepared = gst_video_aggregator_pad_get_prepared_frame (
           GST_VIDEO_AGGREGATOR_PAD (item->data));
@@ -545,7 +525,6 @@ public:
       inputs.push_back (input);
       buffers.push_back (gst_buffer_ref (prepared->buffer));
     }
-    GST_OBJECT_UNLOCK (self);
   }
 
   /* Replaces each buffer that is not in the element's context by a copy. */
@@ -635,34 +614,19 @@ gst_opencl_aggregator_aggregate_frames (GstVideoAggregator *aggregator, GstBuffe
   sync_properties (self, output);
   const bool enqueued =
       core.admit (&error) && combine_inputs (self, output, &event, &error);
-  core.add (event);
-  if (enqueued)
-    core.forget_failure ();
-  else
-    core.report (error);
-  return enqueued ? GST_FLOW_OK : GST_FLOW_ERROR;
+  return core.finish (enqueued, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /* --- the class --- */
 
 static void
-gst_opencl_aggregator_finalize (GObject *object)
-{
-  delete private_of (object)->core;
-  G_OBJECT_CLASS (gst_opencl_aggregator_parent_class)->finalize (object);
-}
-
-static void
 gst_opencl_aggregator_class_init (GstOpenCLAggregatorClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstAggregatorClass *aggregator_class = GST_AGGREGATOR_CLASS (klass);
   GstVideoAggregatorClass *video_class = GST_VIDEO_AGGREGATOR_CLASS (klass);
 
-  object_class->finalize = gst_opencl_aggregator_finalize;
-  ElementCore::install_properties (object_class);
-  element_class->set_context = gst_opencl_aggregator_set_context;
+  ElementCore::install (G_OBJECT_CLASS (klass));
   element_class->change_state = gst_opencl_aggregator_change_state;
   element_class->request_new_pad = gst_opencl_aggregator_request_new_pad;
   element_class->release_pad = gst_opencl_aggregator_release_pad;
@@ -688,7 +652,7 @@ gst_opencl_aggregator_class_init (GstOpenCLAggregatorClass *klass)
 static void
 gst_opencl_aggregator_init (GstOpenCLAggregator *self)
 {
-  private_of (self)->core = new ElementCore (GST_ELEMENT (self));
+  private_of (self)->core = ElementCore::attach (self);
 }
 
 GstOpenCLContext *

@@ -90,13 +90,6 @@ core_of (gpointer filter)
 
 /* --- the context --- */
 
-static void
-gst_opencl_filter_set_context (GstElement *element, GstContext *context)
-{
-  core_of (element).set_context (context);
-  GST_ELEMENT_CLASS (gst_opencl_filter_parent_class)->set_context (element, context);
-}
-
 static gboolean
 is_flushing (GstPad *pad)
 {
@@ -126,34 +119,22 @@ gst_opencl_filter_query (
 static void
 close_filter (GstOpenCLFilter *self)
 {
-  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
-
   clear_submitted (self);
   private_of (self)->n_in = private_of (self)->n_out = private_of (self)->n_invalid = 0;
   set_current_caps (self, nullptr, nullptr);
-  /* Called after success and failure of @open, so that @close can undo a partial
-   * @open. */
-  if (core_of (self).is_open () && klass->close)
-    klass->close (self);
-  core_of (self).close ();
+  core_of (self).close (GST_OPENCL_FILTER_GET_CLASS (self), self);
 }
 
 static gboolean
 gst_opencl_filter_start (GstBaseTransform *transform)
 {
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
-  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
-  ElementCore &core = core_of (self);
-  GError *error = nullptr;
 
-  bool started = core.open (&error);
-  Counting counting (core);
-  started = started && (!klass->open || klass->open (self, &error));
-  if (!started) {
-    core.report (error);
-    close_filter (self);
-  }
-  return started;
+  if (core_of (self).open (GST_OPENCL_FILTER_GET_CLASS (self), self))
+    return TRUE;
+  Counting counting (core_of (self));
+  close_filter (self);
+  return FALSE;
 }
 
 static gboolean
@@ -167,15 +148,10 @@ gst_opencl_filter_stop (GstBaseTransform *transform)
 
 /* --- caps --- */
 
-static gboolean
+static bool
 get_format (GstOpenCLFilter *self, GstCaps *caps, Format *format)
 {
-  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
-
-  *format = Format (caps);
-  if (format->names_video)
-    return format->is_video;
-  return klass->get_frame_size && klass->get_frame_size (self, caps, &format->size);
+  return format->set (GST_OPENCL_FILTER_GET_CLASS (self), self, caps);
 }
 
 static gboolean gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input,
@@ -559,19 +535,6 @@ gst_opencl_filter_defer (
   gst_opencl_memory_defer (gst_buffer_peek_memory (output, 0), work);
 }
 
-/* Ends a frame after its commands were enqueued, and reports a failure. */
-static GstFlowReturn
-finish (GstOpenCLFilter *self, gboolean enqueued, cl_event event, GError *error)
-{
-  core_of (self).add (event);
-  if (enqueued) {
-    core_of (self).forget_failure ();
-    return GST_FLOW_OK;
-  }
-  core_of (self).report (error);
-  return GST_FLOW_ERROR;
-}
-
 static GstFlowReturn
 gst_opencl_filter_transform (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer *output)
@@ -583,7 +546,7 @@ gst_opencl_filter_transform (
 
   gboolean processed = core_of (self).admit (&error)
                        && process_or_merge (self, input, output, &event, &error);
-  return finish (self, processed, event, error);
+  return core_of (self).finish (processed, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 static void
@@ -717,7 +680,7 @@ submit (GstOpenCLFilter *self, GstBuffer *input)
       priv->core->admit (&error) && submit_frame (self, input, &event, &error);
   if (!submitted)
     priv->outputs = 0;
-  return finish (self, submitted, event, error);
+  return priv->core->finish (submitted, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /* Divides the duration of the input between its outputs. */
@@ -827,23 +790,11 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
 /* --- the class --- */
 
 static void
-gst_opencl_filter_finalize (GObject *object)
-{
-  delete private_of (object)->core;
-  G_OBJECT_CLASS (gst_opencl_filter_parent_class)->finalize (object);
-}
-
-static void
 gst_opencl_filter_class_init (GstOpenCLFilterClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
 
-  object_class->finalize = gst_opencl_filter_finalize;
-  ElementCore::install_properties (object_class);
-
-  element_class->set_context = gst_opencl_filter_set_context;
+  ElementCore::install (G_OBJECT_CLASS (klass));
   transform_class->query = gst_opencl_filter_query;
   transform_class->start = gst_opencl_filter_start;
   transform_class->stop = gst_opencl_filter_stop;
@@ -867,7 +818,7 @@ gst_opencl_filter_class_init (GstOpenCLFilterClass *klass)
 static void
 gst_opencl_filter_init (GstOpenCLFilter *self)
 {
-  private_of (self)->core = new ElementCore (GST_ELEMENT (self));
+  private_of (self)->core = ElementCore::attach (self);
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
 }
 

@@ -11,6 +11,8 @@
  * class does everything else.
  */
 #include "elementcore.hpp"
+#include <gst/common/buffers.hpp>
+#include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/core/gstopenclcheck.h>
@@ -171,46 +173,28 @@ core_of (gpointer src)
 /* --- life cycle --- */
 
 static void
-release_device_pool (GstOpenCLSrcPrivate *priv)
-{
-  if (priv->device_pool)
-    gst_buffer_pool_set_active (priv->device_pool, FALSE);
-  gst_clear_object (&priv->device_pool);
-}
-
-static void
 close_src (GstOpenCLSrc *self)
 {
-  GstOpenCLSrcClass *klass = GST_OPENCL_SRC_GET_CLASS (self);
   ElementCore &core = core_of (self);
   Counting counting (core);
 
   core.drain ();
-  release_device_pool (private_of (self));
-  if (core.is_open () && klass->close)
-    klass->close (self);
-  core.close ();
+  opencl::release_pool (&private_of (self)->device_pool);
+  core.close (GST_OPENCL_SRC_GET_CLASS (self), self);
 }
 
 static gboolean
 open_src (GstOpenCLSrc *self)
 {
-  GstOpenCLSrcClass *klass = GST_OPENCL_SRC_GET_CLASS (self);
   GstOpenCLSrcPrivate *priv = private_of (self);
-  GError *error = nullptr;
 
-  bool opened = priv->core->open (&error);
-  Counting counting (*priv->core);
-  opened = opened && (!klass->open || klass->open (self, &error));
-  if (!opened) {
-    priv->core->report (error);
+  if (!priv->core->open (GST_OPENCL_SRC_GET_CLASS (self), self)) {
     close_src (self);
     return FALSE;
   }
-  GST_OBJECT_LOCK (self);
-  *priv->timeline = Timeline ();
-  GST_OBJECT_UNLOCK (self);
   priv->format = Format ();
+  const opencl::ObjectLock lock (self);
+  *priv->timeline = Timeline ();
   return TRUE;
 }
 
@@ -232,13 +216,6 @@ gst_opencl_src_change_state (GstElement *element, GstStateChange transition)
   return result;
 }
 
-static void
-gst_opencl_src_set_context (GstElement *element, GstContext *context)
-{
-  core_of (element).set_context (context);
-  GST_ELEMENT_CLASS (gst_opencl_src_parent_class)->set_context (element, context);
-}
-
 /* --- caps --- */
 
 /* Prefers device memory if downstream accepts it, in any order of its caps. */
@@ -257,17 +234,6 @@ gst_opencl_src_fixate (GstBaseSrc *base, GstCaps *caps)
   return GST_BASE_SRC_CLASS (gst_opencl_src_parent_class)->fixate (base, fixed);
 }
 
-static gboolean
-get_format (GstOpenCLSrc *self, GstCaps *caps, Format *format)
-{
-  GstOpenCLSrcClass *klass = GST_OPENCL_SRC_GET_CLASS (self);
-
-  *format = Format (caps);
-  if (format->names_video)
-    return format->is_video;
-  return klass->get_frame_size && klass->get_frame_size (self, caps, &format->size);
-}
-
 static void
 set_rate (GstOpenCLSrc *self, GstCaps *caps)
 {
@@ -275,31 +241,25 @@ set_rate (GstOpenCLSrc *self, GstCaps *caps)
 
   gst_structure_get_fraction (
       gst_caps_get_structure (caps, 0), "framerate", &numerator, &denominator);
-  GST_OBJECT_LOCK (self);
+  const opencl::ObjectLock lock (self);
   private_of (self)->timeline->set_rate (numerator, denominator);
-  GST_OBJECT_UNLOCK (self);
 }
 
 /* Returns num-buffers: 0 or more, or -1 for an endless stream. */
 static gint64
 count_of_frames (GstOpenCLSrc *self)
 {
-  GST_OBJECT_LOCK (self);
-  const gint frames = GST_BASE_SRC (self)->num_buffers;
-  GST_OBJECT_UNLOCK (self);
-  return frames;
+  const opencl::ObjectLock lock (self);
+  return GST_BASE_SRC (self)->num_buffers;
 }
 
 static GstClockTime
 duration_of (GstOpenCLSrc *self)
 {
-  GST_OBJECT_LOCK (self);
+  const opencl::ObjectLock lock (self);
   const gint frames = GST_BASE_SRC (self)->num_buffers;
-  const GstClockTime duration = frames < 0
-                                    ? GST_CLOCK_TIME_NONE
-                                    : private_of (self)->timeline->duration_of (frames);
-  GST_OBJECT_UNLOCK (self);
-  return duration;
+  return frames < 0 ? GST_CLOCK_TIME_NONE
+                    : private_of (self)->timeline->duration_of (frames);
 }
 
 static gboolean
@@ -312,7 +272,7 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
   Counting counting (*priv->core);
   const opencl::Busy preparing;
 
-  if (!priv->core->drain_for_caps () || !get_format (self, caps, &priv->format))
+  if (!priv->core->drain_for_caps () || !priv->format.set (klass, self, caps))
     return FALSE;
   set_rate (self, caps);
   const GstClockTime duration = duration_of (self);
@@ -343,7 +303,7 @@ make_device_pool (GstOpenCLSrcPrivate *priv, GstCaps *caps)
 
   gst_caps_set_features_simple (
       on_device, gst_caps_features_new_single (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY));
-  release_device_pool (priv);
+  opencl::release_pool (&priv->device_pool);
   priv->device_pool =
       priv->core->make_pool (false, on_device, priv->format.size, GST_OPENCL_MIN_BUFFERS);
   gst_caps_unref (on_device);
@@ -440,12 +400,8 @@ gst_opencl_src_fill (GstPushSrc *push, GstBuffer *buffer)
       priv->core->admit (&error)
       && (downloads (priv) ? enqueue_download (self, buffer, &event, &error)
                            : enqueue_frame (self, buffer, &event, &error));
-  priv->core->add (event);
-  if (!enqueued) {
-    priv->core->report (error);
-    /* GST_FLOW_ERROR would make the parent class post another error. */
-    return GST_FLOW_EOS;
-  }
+  if (!priv->core->finish (enqueued, event, error))
+    return GST_FLOW_EOS; /* GST_FLOW_ERROR would make the parent class post another error */
   priv->timeline->stamp (buffer);
   return GST_FLOW_OK;
 }
@@ -572,10 +528,7 @@ drain_at_eos (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 static void
 gst_opencl_src_finalize (GObject *object)
 {
-  GstOpenCLSrcPrivate *priv = private_of (object);
-
-  delete priv->core;
-  delete priv->timeline;
+  delete private_of (object)->timeline;
   G_OBJECT_CLASS (gst_opencl_src_parent_class)->finalize (object);
 }
 
@@ -583,15 +536,13 @@ static void
 gst_opencl_src_class_init (GstOpenCLSrcClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS (klass);
   GstPushSrcClass *push_class = GST_PUSH_SRC_CLASS (klass);
 
   object_class->finalize = gst_opencl_src_finalize;
-  ElementCore::install_properties (object_class);
+  ElementCore::install (object_class);
 
-  element_class->change_state = gst_opencl_src_change_state;
-  element_class->set_context = gst_opencl_src_set_context;
+  GST_ELEMENT_CLASS (klass)->change_state = gst_opencl_src_change_state;
   base_class->fixate = gst_opencl_src_fixate;
   base_class->set_caps = gst_opencl_src_set_caps;
   base_class->decide_allocation = gst_opencl_src_decide_allocation;
@@ -610,7 +561,7 @@ gst_opencl_src_init (GstOpenCLSrc *self)
 {
   GstBaseSrc *base = GST_BASE_SRC (self);
 
-  private_of (self)->core = new ElementCore (GST_ELEMENT (self));
+  private_of (self)->core = ElementCore::attach (self);
   private_of (self)->timeline = new Timeline;
   gst_base_src_set_format (base, GST_FORMAT_TIME);
   gst_pad_add_probe (GST_BASE_SRC_PAD (base), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,

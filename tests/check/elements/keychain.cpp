@@ -122,7 +122,8 @@ public:
         && gst_opencl_frame_map (&output, &info, 0, to, queue, GST_MAP_WRITE, nullptr));
     GError *error = nullptr;
     KeyChainKernel runner (context, {info, info}, form);
-    fail_unless (runner.enqueue (queue, run_of (chain, &info), &input, &output, &error),
+    fail_unless (
+        runner.enqueue_chain (queue, run_of (chain, &info), &input, &output, &error),
         "%s", error ? error->message : "");
     clEnqueueMarkerWithWaitList (queue, 0, nullptr, event.out ());
     gst_opencl_frame_unmap (&input, event);

@@ -248,7 +248,8 @@ make_plan (const Device &device, const GstOpenCLFFTDescription &description,
   GError *error = nullptr;
   GstOpenCLFFT *fft = gst_opencl_fft_new_described (device.context, &description, &error);
   fail_unless (fft != nullptr, "%s: %s", name.c_str (), error ? error->message : "");
-  fail_unless (gst_opencl_fft_get_library (fft) != GST_OPENCL_FFT_LIBRARY_AUTO);
+  fail_unless (
+      gst_opencl_fft_get_description (fft)->library != GST_OPENCL_FFT_LIBRARY_AUTO);
   return fft;
 }
 
@@ -309,7 +310,7 @@ check_case (const Device &device, GstOpenCLFFTLibrary library, const Case &which
                    input.size () * sizeof (float))
                    == 0,
       "%s: the input was changed", name.c_str ());
-  gst_opencl_fft_unref (fft);
+  gst_opencl_fft_free (fft);
 }
 
 /* Checks both directions of real and complex samples. */
@@ -513,8 +514,8 @@ TEST (test_forward_and_inverse_multiply_by_the_number_of_samples)
     for (Complex &value : buffers.input.images[0])
       value *= columns * rows;
     assert_values ("there and back", buffers.input, device.read (device.queue, back));
-    gst_opencl_fft_unref (forward);
-    gst_opencl_fft_unref (inverse);
+    gst_opencl_fft_free (forward);
+    gst_opencl_fft_free (inverse);
   }
 }
 
@@ -537,7 +538,7 @@ TEST (test_a_plan_transforms_one_frame_after_another)
     for (gsize n = 0; n < frames.size (); n++)
       assert_values (
           which.name (library), frames[n].output, device.read (device.queue, outputs[n]));
-    gst_opencl_fft_unref (fft);
+    gst_opencl_fft_free (fft);
   }
 }
 
@@ -553,7 +554,7 @@ TEST (test_a_plan_may_be_freed_before_its_transform_has_finished)
       const cl::Buffer output = device.buffer (std::vector<float> (
           gst_opencl_fft_get_output_size (fft) / sizeof (float), untouched));
       assert_enqueued (fft, device.queue, input, output);
-      gst_opencl_fft_unref (fft);
+      gst_opencl_fft_free (fft);
       assert_values (
           which.name (library), buffers.output, device.read (device.queue, output));
     }
@@ -574,7 +575,7 @@ TEST (test_a_plan_works_on_any_queue_of_its_context)
     clFinish (device.queue); /* a plan's first transform may still be in flight */
     assert_enqueued (fft, queue, input, output);
     assert_values (which.name (library), buffers.output, device.read (queue, output));
-    gst_opencl_fft_unref (fft);
+    gst_opencl_fft_free (fft);
   }
 }
 
@@ -602,7 +603,7 @@ TEST (test_fft_on_a_queue_or_buffer_of_another_context)
     refused (foreign_queue, input (), output ());
     refused (device.queue, foreign, output ());
     refused (device.queue, input (), foreign);
-    gst_opencl_fft_unref (fft);
+    gst_opencl_fft_free (fft);
   }
 }
 
@@ -627,7 +628,7 @@ TEST (test_a_transform_in_place_or_of_too_small_a_buffer_is_refused)
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
     expect_equal (error->message, bad.message);
   }
-  gst_opencl_fft_unref (fft);
+  gst_opencl_fft_free (fft);
 }
 
 TEST (test_enqueue_does_not_allocate_or_wait)
@@ -653,7 +654,7 @@ TEST (test_enqueue_does_not_allocate_or_wait)
           waits);
       assert_values (
           which.name (library), buffers.output, device.read (device.queue, output));
-      gst_opencl_fft_unref (fft);
+      gst_opencl_fft_free (fft);
     }
   }
 }
@@ -671,7 +672,7 @@ TEST (test_a_description_says_how_it_was_filled_in)
   expect_equal (resolved->input.sample, 1);
   expect_equal (resolved->output.transform, 64);
   expect_equal (gst_opencl_fft_get_output_stride (fft), 64);
-  gst_opencl_fft_unref (fft);
+  gst_opencl_fft_free (fft);
 }
 
 TEST (test_a_description_that_makes_no_sense_is_refused)
@@ -734,19 +735,19 @@ TEST (test_fft_sizes_beyond_32_bits)
   GstOpenCLFFT *fft =
       make_plan (device, VKFFT, {8, 1, 1, false, false, {stride, 0, 0}, {1, 0, 0}});
   fail_unless_equals_uint64 (gst_opencl_fft_get_input_size (fft), 7 * stride * 8 + 8);
-  gst_opencl_fft_unref (fft);
+  gst_opencl_fft_free (fft);
 }
 
 TEST (test_auto_takes_vkfft_and_a_named_library_is_kept)
 {
   Device device;
   GstOpenCLFFT *fft = make_plan (device, GST_OPENCL_FFT_LIBRARY_AUTO, {64, 1, 2, true});
-  expect_equal (gst_opencl_fft_get_library (fft), VKFFT);
-  gst_opencl_fft_unref (fft);
+  expect_equal (gst_opencl_fft_get_description (fft)->library, VKFFT);
+  gst_opencl_fft_free (fft);
   for (GstOpenCLFFTLibrary library : libraries ()) {
     fft = gst_opencl_fft_new (device.context, library, 64, 2, TRUE, nullptr);
-    expect_equal (gst_opencl_fft_get_library (fft), library);
-    gst_opencl_fft_unref (fft);
+    expect_equal (gst_opencl_fft_get_description (fft)->library, library);
+    gst_opencl_fft_free (fft);
   }
 }
 
@@ -810,6 +811,6 @@ TEST (test_launches_are_counted)
     gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &after);
     expect_equal (after.launches - before.launches, entry.launches);
     clFinish (device.queue);
-    gst_opencl_fft_unref (fft);
+    gst_opencl_fft_free (fft);
   }
 }

@@ -7,14 +7,17 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/core/profile.hpp>
+#include <gst/opencl/core/invariant.hpp>
 #include <gst/opencl/core/memory.hpp>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include "tests/check/opencl-counting.hpp"
+
+#include <sys/wait.h>
 
 using namespace check;
 
@@ -1105,4 +1108,36 @@ TEST (test_memory_whose_transfer_cannot_be_enqueued_can_be_mapped_later)
   counting::fail_call (down, 1, CL_OUT_OF_RESOURCES);
   fail_if (gst_memory_map (memory, &map, GST_MAP_READ));
   assert_same (read_memory (memory), Bytes (64, 6), "memory");
+}
+
+/* --- invariants --- */
+
+/* Unmaps what is not mapped in a child, and returns how that ended. */
+static int
+status_after_second_unmap (GstMemory *memory)
+{
+  int status = -1;
+  const pid_t child = fork ();
+  if (child == 0) {
+    alarm (20);
+    opencl::storage_of (memory).unmap (GST_MAP_WRITE);
+    _exit (0);
+  }
+  waitpid (child, &status, 0);
+  return status;
+}
+
+TEST (test_memory_checks_its_invariants_in_debug_builds)
+{
+#ifdef GST_OPENCL_CHECKS_INVARIANTS
+  const bool are_checked = true;
+#else
+  const bool are_checked = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  fail_unless (are_checked, "tests/run.sh --asan and --tsan build with debug=true");
+#endif
+  Device device;
+  Owned<GstMemory> memory = device.new_memory (64);
+  expect_equal (status_after_second_unmap (memory) != 0, are_checked);
 }
