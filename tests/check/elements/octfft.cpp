@@ -15,7 +15,6 @@
 #include "../opencl-check.hpp"
 #include <gst/check/gstharness.h>
 
-using check::expect_warnings;
 using check::set_together;
 using fourier::Complex;
 using fourier::Line;
@@ -627,18 +626,6 @@ TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
                                                         "width=3, height=32, "
                                                         "framerate=25/1")),
       "%" GST_PTR_FORMAT, caps.operator->());
-}
-
-TEST (test_octfft_says_which_spectra_are_too_short_or_too_long)
-{
-  for (gsize samples : {15, 65537}) {
-    Element octfft;
-    Spectra spectra (samples, 1);
-    octfft.set_caps (spectra.caps ());
-    fail_if (octfft.push (spectra) == GST_FLOW_OK);
-    octfft.messages ().expect_one_error (
-        {std::to_string (samples) + " samples per A-line, expected 16 to 65536"});
-  }
 }
 
 /* Bad input */
