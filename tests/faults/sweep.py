@@ -51,11 +51,36 @@ ON_DEVICE = "(memory:OpenCLMemory)"
 DEPTHS = f"{TISSUE} ! octscan b-scans=5 ! {CHAIN} ! octfft scale=linear depth-count=60 ! " \
          f"application/x-oct{ON_DEVICE},format=F32LE"
 TENSORS = f"other/tensors{ON_DEVICE},num_tensors=1"
+TOLERANCES = ("EXACT", "ROUNDED", "LOOSELY", "PLOTTED")  # of devices.py
 # Unbuffered, as filesink otherwise maps several frames at once, and goes on behind a lost one.
 OUT = " ! opencldownload ! filesink buffer-mode=unbuffered location={out}"
 
-# Every way that frames take; {out} is where the result goes, with or without .nrrd, {files} where
-# inputs are.
+
+
+def catalogue():
+    """Returns (name, streams, words of how, elements) of each step of the catalogue with a name."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "catalogue.txt")
+    with open(path, encoding="utf-8") as file:
+        rows = [[column.strip() for column in line.split("|", 4)] for line in file]
+    for kind, name, streams, how, elements in (row for row in rows if len(row) == 5):
+        if kind == "step" and name:
+            # `elements` is formatted with {files}
+            elements = elements.replace("{", "{{").replace("}", "}}").replace("{{files}}", "{files}")
+            yield name, streams, how.split(), elements
+
+
+def sources(how):
+    """Returns what gives the streams of a step, for these words of the catalogue."""
+    form = next((word for word in how if word.isupper() and word not in TOLERANCES), "RGBA")
+    depths = f"{TISSUE} ! {CHAIN} ! octfft"
+    return {"v": f"{PICTURE.replace('RGBA', form)} ! openclupload", "s": TISSUE,
+            "d": f"{depths} ! application/x-oct{ON_DEVICE},format=CF32LE",
+            "a": f"{depths} scale=linear ! application/x-oct{ON_DEVICE},format=F32LE",
+            "t": NUMBERS.replace("100:30", "3:37:21:1")}
+
+
+# Every way that frames take, also the steps of the catalogue with the word "faults"; {out} is where
+# the result goes, with or without .nrrd, {files} where inputs are.
 PIPELINES = {
     "oct-fused": SPECTRA.format(device=ON_DEVICE) + f" ! {CHAIN} ! octfft{OUT}",
     "oct-plain": SPECTRA.format(device=ON_DEVICE) + f" ! {CHAIN} ! octfft fft-library=vkfft{OUT}",
@@ -70,20 +95,10 @@ PIPELINES = {
     "oct-packed": "filesrc location={files}/packed.raw blocksize=1536 ! application/x-oct,"
         "domain=wavelength,format=MONO12P,samples=64,lines=16,framerate=25/1 ! openclupload ! "
         f"octscan flyback=4 reverse=odd b-scans=3 ! octwindowinterp ! octfft{OUT}",
-    **{f"oct-pattern-{method}": f"{TISSUE} ! {CHAIN} ! octfft ! octbackground {settings}! octdisplay{OUT}"
-       for method, settings in {
-           "variance": "", "mean": "method=mean ", "recorded": "method=recorded ",
-           "file": "method=file location={files}/pattern.npy "}.items()},
-    "oct-flow": f"{TISSUE} ! {CHAIN} ! octfft ! octdoppler threshold=50 ! octdisplay{OUT}",
+    "oct-pattern-file": f"{TISSUE} ! {CHAIN} ! octfft ! octbackground method=file "
+        f"location={{files}}/pattern.npy ! octdisplay{OUT}",
     "angiogram": f"{TISSUE} ! {CHAIN} ! octfft ! octangio repeats=2 axial-shift=2 lateral-shift=1 "
         f"threshold-snr=6 projection-resolved=true ! octvolume b-scans=3 surface=true{OUT}",
-    "dynamics": f"{TISSUE} ! {CHAIN} ! octfft ! octdynamic repeats=2 axial-shift=1{OUT}",
-    "signal": f"{DEPTHS} ! octsignal interval=0 ! video/x-raw{ON_DEVICE},width=96,height=80{OUT}",
-    "signal-spectra": f"{TISSUE} ! octsignal interval=0 line=1 ! "
-        f"video/x-raw{ON_DEVICE},format=GRAY8,width=96,height=80{OUT}",
-    "oct-flat": f"{TISSUE} ! {CHAIN} ! octfft ! octflatten coefficients=<0,0,0,9> ! octdisplay{OUT}",
-    "oct-attenuation": f"{TISSUE} ! {CHAIN} ! octfft ! octattenuation depth-step=3 noise-depths=9 "
-        f"window-lines=3 ! octdisplay{OUT}",
     "volume": f"{DEPTHS} ! octvolume ! {TENSORS}{OUT}",
     "volume-registered": f"{DEPTHS} ! octvolume ! {TENSORS} ! octregister volumes=2{OUT}",
     "volume-live": f"{DEPTHS} ! octvolume live=true ! {TENSORS}{OUT}",
@@ -97,17 +112,11 @@ PIPELINES = {
     "keying-fused": f"{PICTURE} ! openclupload ! {KEYS}{OUT}",
     "keying-plain": f"{PICTURE} ! openclupload ! chromakey method=chroma spill=1 ! "
         f"splashkey ! matteshape grow=2 feather=2 ! keyfill{OUT}",
-    "keying-filmed": f"{CAMERA} ! {KEYS}{OUT}",
     "keying-filmed-soft": f"{CAMERA.replace('ball', SCREEN)} ! chromakey method=difference linear=true quiet=true core=true "
         f"spill=1 auto-key=screen{OUT}",
-    "keying-refined": f"{PICTURE} ! openclupload ! chromakey method=chroma ! matterefine{OUT}",
-    "keying-deep": f"{PICTURE.replace('RGBA', 'RGBA64_LE')} ! openclupload ! {KEYS} ! "
-        f"matteshape grow=1{OUT}",
-    "keying-splash": f"{CAMERA} ! splashkey{OUT}",
     "keying-mattes": f"{CAMERA} ! chromakey name=key method=chroma "
         f"garbage-polygon=<0,0,1,0,1,1>{OUT} {MATTE} ! key.garbage {MATTE} ! openclupload ! key.holdout",
-    **{f"keying-plate-{plate}": f"{CAMERA} ! chromakey method=difference plate={plate}{OUT}"
-       for plate in ("measured", "frozen")},
+    "keying-plate-frozen": f"{CAMERA} ! chromakey method=difference plate=frozen{OUT}",
     "keying-plate-file": f"{CAMERA} ! chromakey name=key method=difference plate=file{OUT} "
         f"{PICTURE} ! key.plate",
     "keying-bin": f"{PICTURE.replace('ball', SCREEN)} ! greenscreenbin background-color=0xff2040c0 ! video/x-raw,format=RGBA ! "
@@ -121,20 +130,14 @@ PIPELINES = {
         "openclupload ! openclconvert ! video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,"
         f"height=48{OUT}",
     "program": f"{NUMBERS} ! openclkernel expression=\"sqrt (x) + 2\"{OUT}",
-    "program-image": f"{PICTURE} ! openclupload ! openclkernel source=\"kernel void k (read_only "
-        "image2d_t input, sampler_t near, write_only image2d_t output) {{ int2 at = (int2)("
-        "get_global_id (0), get_global_id (1)); write_imagef (output, at, read_imagef (input, near, "
-        f"at)); }}}}\" global-size=width,height arguments=a,near=nearest{OUT}",
     "program-outputs": f"{NUMBERS} ! openclkernel source=\"kernel void k (global const float *input, "
         "global const float *previous0, global float *output0, global int *output1) {{ size_t i = "
         "get_global_id (0); output0[i] = input[i] + previous0[i]; output1[i] = i; }}\" output-caps="
         "\"other/tensors,num_tensors=2,types=float32.int32,dimensions=100:30.100:30\" ! "
         "opencldownload ! filesink buffer-mode=unbuffered location={out}",
     "product": f"{NUMBERS.replace('100', '30')} ! openclkernel expression=\"x @ x\"{OUT}",
-    **{f"reduced-{operation}": f"{NUMBERS} ! openclreduce operation={operation} {settings}{OUT}"
-       for operation, settings in {
-           "sum": "axes=1", "sort": "axes=1", "median": "", "argsort": "axes=0 count=3",
-           "histogram": "range=<0,130>"}.items()},
+    **{name: f"{sources(how)[streams[0]]} ! {elements}{OUT}"
+       for name, streams, how, elements in catalogue() if "faults" in how},
     "convolution": f"{PICTURE} ! openclupload ! openclconvolve "
         f"kernel=\"<<0,-1,0>,<-1,5,-1>,<0,-1,0>>\"{OUT}",
     "files": "filesrc location={files}/spectra.npy ! npyparse ! openclupload ! octwindowinterp "
@@ -250,8 +253,8 @@ class Way:
             return None if told else f"wrong bytes before {errors[0]}"
         if report["errors"]:
             return "no element says what failed"
-        made_by = re.findall("format=[A-Z0-9]+|octrender", self.pipeline)
-        kind = "f" if made_by and made_by[-1] == "format=F32LE" else "B"
+        made_by = re.findall("format=[A-Z0-9]+|octrender|octdisplay", self.pipeline)
+        kind = "f" if made_by and made_by[-1] in ("format=F32LE", "format=CF32LE") else "B"
         if made == self.right \
                 or (fault.startswith(QUESTIONS) and are_alike(made, self.right, kind)):
             return None

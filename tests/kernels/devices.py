@@ -199,62 +199,31 @@ GROUP_SUM = ("kernel void k (global const uchar *input, global uchar *output, ui
              "uint at = get_global_id (0); sums[i] = at < count ? input[at] : 0; "
              "barrier (CLK_LOCAL_MEM_FENCE); if (at < count) output[at] = sums[i ^ 1]; }}")
 
-# name: (pipeline, how far results may differ, sizes)
+
+
+def steps():
+    """Returns the steps of the catalogue with a name, as rows of PIPELINES."""
+    for name, streams, how, elements in sweep.catalogue():
+        tolerance, *source = [word for word in how if word != "faults"]
+        form, pattern, frames = source + ["RGBA", "smpte", "2"][len(source):]
+        kinds = {"v": keyed(elements, form, pattern.replace("-moving", " horizontal-speed=2"), frames),
+                "s": f"{recorded('layers', 2)} ! {elements}{OUT}",
+                "d": depth("", "", f"{depths('CF32LE')} ! {elements}"),
+                "a": depth("", "scale=linear", f"{depths('F32LE')} ! {elements}"),
+                "t": array(elements)}
+        sizes = {"v": PICTURES, "t": ARRAYS}.get(streams[0], SOME_LINES)
+        yield name, (kinds[streams[0]], globals()[tolerance], sizes)
+
+
+# name: (pipeline, how far results may differ, sizes); those of one step are in the catalogue
 PIPELINES = {
-    "key-run": (keyed("chromakey ! noisereduce ! flowkey limit=0.3 iterations=7"), EXACT, PICTURES),
-    "key-run-long": (keyed("chromakey channel=green tolerance=0.2 ! noisereduce iterations=3 "
-                           "fill-iterations=4 ! flowkey channel=red iterations=20", "ABGR", "ball"),
-                     EXACT, PICTURES),
-    "distance": (keyed("chromakey auto-key=rectangle invert=true ! keyfill", "BGRA"), EXACT, PICTURES),
-    "chroma": (keyed("chromakey method=chroma spill=1", pattern="ball"), ROUNDED, PICTURES),
-    "chroma-plain": (keyed("chromakey method=chroma plate=none refine=false", "ARGB"), ROUNDED,
-                     PICTURES),
-    "difference": (keyed("chromakey method=difference auto-key=rectangle auto-key-width=9"), ROUNDED,
-                   PICTURES),
-    "noise": (keyed("chromakey ! noisereduce iterations=50 fill-iterations=3"), EXACT, PICTURES),
-    "flow-far": (keyed("chromakey ! flowkey iterations=50", pattern="ball"), EXACT, PICTURES),
-    "flow-all": (keyed("chromakey ! flowkey iterations=0"), EXACT, PICTURES),
-    "flow-limit": (keyed("chromakey ! flowkey iterations=0 limit=0.2 channel=blue"), EXACT, PICTURES),
-    "splash": (keyed("splashkey", pattern="ball", frames=3), EXACT, PICTURES),
-    "splash-odd": (keyed("splashkey block-size=7 tolerance=0.05", "BGRA", "ball", 3), EXACT, PICTURES),
-    "fill": (keyed("chromakey method=chroma ! keyfill method=composite color=0x80112233"), ROUNDED,
-             PICTURES),
-    "soft-core": (keyed("chromakey method=difference core=true quiet=true auto-key=screen", "BGRA",
-                        "smpte horizontal-speed=2", 3), ROUNDED, PICTURES),
-    "plate": (keyed("chromakey method=difference plate=measured", "ABGR", "ball", 3), ROUNDED,
-              PICTURES),
-    "linear": (keyed("chromakey method=difference linear=true spill=1"), ROUNDED, PICTURES),
-    **{f"filmed-{form.lower()}": (keyed("chromakey tolerance=0.2 ! noisereduce ! flowkey limit=0.4",
-                                        form), EXACT, PICTURES)
-       for form in ("NV12", "I420", "YUY2", "UYVY")},
+    **dict(steps()),
     "filmed-fields": (keyed("chromakey tolerance=0.2", "I420").replace(
         ",width", ",interlace-mode=interleaved,width", 1), EXACT, FIELDS),
-    "filmed-soft": (keyed("chromakey method=difference core=true plate=measured spill=1", "NV12"),
-                    ROUNDED, PICTURES),
-    "filmed-quiet": (keyed("chromakey method=chroma quiet=true auto-key=screen", "YUY2"), ROUNDED,
-                     PICTURES),
-    "filmed-splash": (keyed("splashkey block-size=7", "NV12"), EXACT, PICTURES),
     "mattes": (keyed("chromakey name=key method=chroma garbage-polygon=<0,0,1,0,1,1>",
                      "NV12") + MATTES, ROUNDED, PICTURES),
     "plate-file": (keyed("chromakey name=key method=difference plate=file", "NV12") + PLATE, ROUNDED,
                    PICTURES),
-    "key-run-deep": (keyed("chromakey tolerance=0.2 ! noisereduce ! flowkey limit=0.4 ! keyfill"
-                           + SHOWN, "RGBA64_LE"), EXACT, PICTURES),
-    "soft-deep": (keyed("chromakey method=difference core=true spill=1 plate=measured"
-                        + SHOWN, "RGBA64_LE"), ROUNDED, PICTURES),
-    "shape-deep": (keyed("chromakey method=chroma quiet=true ! matteshape grow=3 feather=2 ! "
-                         "keyfill method=composite" + SHOWN, "RGBA64_LE"), ROUNDED, PICTURES),
-    "flow-deep": (keyed("chromakey ! noisereduce iterations=40 ! flowkey iterations=0 limit=0.2"
-                        + SHOWN, "RGBA64_LE"), EXACT, PICTURES),
-    "shape-part": (keyed("chromakey method=chroma ! matteshape grow=1.5"), ROUNDED, PICTURES),
-    "soft-extras": (keyed("chromakey method=chroma spill=1 spill-method=average shadow=0.7 "
-                          "plate=none key-colors=<0xff0000ff,0xff00c000>", "NV12"), ROUNDED, PICTURES),
-    "key-extras": (keyed("chromakey tolerance=0.2 spill=1 key-colors=<0xff0000ff>"), ROUNDED, PICTURES),
-    "shape": (keyed("chromakey method=chroma ! matteshape grow=-3 feather=5"), ROUNDED, PICTURES),
-    "refined": (keyed("chromakey tolerance=0.2 ! matterefine subsample=3 smoothing=0.8", pattern="ball",
-                      frames=3), ROUNDED, PICTURES),
-    "refined-deep": (keyed("chromakey tolerance=0.2 ! matterefine subsample=1" + SHOWN, "RGBA64_LE"),
-                     ROUNDED, PICTURES),
     "from-planes": (converted("I420", "RGBA"), ROUNDED, PICTURES),
     "to-planes": (converted("BGRA", "NV12"), ROUNDED, PICTURES),
     "packed": (converted("YUY2", "ARGB", "chroma-resampler=nearest"), ROUNDED, PICTURES),
@@ -298,7 +267,6 @@ PIPELINES = {
     "oct-rolling": (depth("interpolation=lanczos background=rolling"), ROUNDED, LINES),
     "oct-nufft": (depth("interpolation=nufft"), ROUNDED, LINES),
     "oct-lanczos16": (depth("interpolation=lanczos16"), ROUNDED, LINES),
-    "oct-levels": (depth("background=frame", "scale=linear", depths("F32LE")), ROUNDED, SOME_LINES),
     "oct-decibels": (depth("", "depth-count=7", depths("F32LE"), camera="GRAY8"), DECIBELS, LINES),
     "oct-complex": (depth("interpolation=none", "", depths("CF32LE"), "mirrors"),
                     ROUNDED, LINES),
@@ -307,53 +275,9 @@ PIPELINES = {
     "oct-two-steps-floats": (depth("dispersion-a3=1e-7", "fused=never fft-library=vkfft "
                                    "depth-start=1", depths("CF32LE"), camera="F32LE"), ROUNDED, LINES),
     "oct-big-endian": (depth("bit-shift=4", camera="GRAY16_BE"), ROUNDED, LINES),
-    "average": (depth("", "", f"{depths('CF32LE')} ! octaverage lines=2 frames=2 mean=linear"), ROUNDED,
-                SOME_LINES),
-    "average-rolling": (depth("", "scale=linear", f"{depths('F32LE')} ! octaverage lines=3 frames=2 "
-                              "rolling=true"), ROUNDED, SOME_LINES),
-    "speckle-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2"), LOOSELY, SOME_LINES),
     "decorrelation": (depth("", "depth-count=30", f"{depths('CF32LE')} ! octangio repeats=2 "
                             "method=decorrelation"), {"f4": 1e-2}, SOME_LINES),
-    "complex-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 "
-                               "method=complex-variance"), LOOSELY, SOME_LINES),
-    "angiogram-aligned": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=20 "
-                                "threshold=30"), LOOSELY, SOME_LINES),
-    "angiogram-lateral": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=3 "
-                                "lateral-shift=2 threshold-snr=3"), LOOSELY, SOME_LINES),
-    "angiogram-resolved": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 "
-                                 "projection-resolved=true"), LOOSELY, SOME_LINES),
-    "angiogram-bands": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=3 bands=2 "
-                              "method=complex-variance threshold=20"), LOOSELY, SOME_LINES),
-    "dynamics": (depth("", "", f"{depths('CF32LE')} ! octdynamic repeats=2"), LOOSELY, SOME_LINES),
-    "dynamics-bands": (depth("", "", f"{depths('CF32LE')} ! octdynamic repeats=2 quantity=bands "
-                             "axial-shift=3"), LOOSELY, SOME_LINES),
-    "attenuation": (depth("", "", f"{depths('CF32LE')} ! octattenuation depth-step=3 noise-floor=20 "
-                          "roll-off=3 rayleigh-range=90 focus-depth=40"), LOOSELY, SOME_LINES),
-    "attenuation-window": (depth("", "scale=linear", f"{depths('F32LE')} ! octattenuation depth-step=3 "
-                                 "noise-depths=5 window-lines=3 window-depths=2"), LOOSELY, SOME_LINES),
-    "flatten": (depth("", "", f"{depths('CF32LE')} ! octflatten coefficients=<0,2,0,-7>"), ROUNDED,
-                SOME_LINES),
-    "flatten-amplitudes": (depth("", "scale=linear", f"{depths('F32LE')} ! octflatten "
-                                 "coefficients=<0,2,0,-7>"), ROUNDED, SOME_LINES),
-    "doppler": (depth("", "", f"{depths('CF32LE')} ! octdoppler wavelength=1310 line-rate=50000 angle=60 "
-                      "threshold=24 window-depths=3 window-lines=2"), LOOSELY, SOME_LINES),
-    "doppler-frames": (depth("", "", f"{depths('CF32LE')} ! octdoppler quantity=phase between=frames "
-                             "wavelength=1310 line-rate=50000 angle=60 threshold=20"), LOOSELY, SOME_LINES),
     # Where two segments vary as little as one another, either is taken.
-    "background": (patterns("segment-lines=3"), LOOSELY, SOME_LINES),
-    "background-mean": (patterns("method=mean dc-depths=3"), ROUNDED, SOME_LINES),
-    "background-recorded": (patterns("method=recorded segment-lines=4"), LOOSELY, SOME_LINES),
-    "background-file": (patterns("method=file location={files}/pattern-WIDTHxHEIGHT.npy"), ROUNDED,
-                        SOME_LINES),
-    "doppler-shown": (depth("", "", f"{depths('CF32LE')} ! octdoppler line-rate=50000 threshold=40 ! "
-                            "octdisplay"), ROUNDED, SOME_LINES),
-    "background-shown": (patterns("method=mean dc-depths=3 ! octdisplay"), ROUNDED, SOME_LINES),
-    "signal": (depth("", "", f"{depths('CF32LE')} ! octsignal interval=0 min-snr=3 ! {PLOT}"), PLOTTED,
-               SOME_LINES),
-    "signal-levels": (depth("", "", f"{depths('F32LE')} ! octsignal interval=0 line=1 ! {PLOT}"), PLOTTED,
-                      SOME_LINES),
-    "signal-spectra": (recorded("layers", 2) + f" ! octsignal interval=0 line=0 ! {PLOT}" + OUT, PLOTTED,
-                       SOME_LINES),
     "display": (depth("", "", f"{depths('CF32LE')} ! octdisplay db-auto=true flip=true"), ROUNDED, LINES),
     "nufft": (depth("interpolation=nufft", ""), ROUNDED, LINES),
     "k-clock": (clocked("behind"), LOOSELY, CLOCKED),
@@ -376,12 +300,8 @@ PIPELINES = {
     "rendered": (volume("", "depth-count=30", b_scans=4).replace(OUT, SEEN + OUT), {"u1": 4}, SOME_LINES),
     "rendered-alpha": (volume("", "depth-count=30", f"{depths('F32LE')}", 4).replace(
         OUT, SEEN.replace("frames", "mode=alpha frames").replace("GRAY8", "RGBA") + OUT), ROUNDED, SOME_LINES),
-    "scan": (recorded("layers", 2) + " ! octscan sinusoidal=0.7 interpolation=linear reverse=odd "
-             "reverse-samples=even first-line=1 flyback=1" + OUT, ROUNDED, SOME_LINES),
     "tissue": (spectra("layers", 3, noise=20) + OUT, ONE_LEVEL, SOME_LINES),
     "mirrors": (spectra("mirrors", 2) + OUT, ONE_LEVEL, LINES),
-    "expression": (keyed("openclkernel expression=\"0.5f + 0.5f * sin (9 * x + i0)\""), ROUNDED, PICTURES),
-    "expression-array": (array("openclkernel expression=\"x * x - i1 // 2 % 3\""), ROUNDED, ARRAYS),
     "group": (keyed(f"openclkernel source=\"{GROUP_SUM}\" global-size=count local-size=32 "
                     "arguments=\"a,sums=32\"", "GRAY8"), EXACT, [(16, 16)]),
     "source": (f"openclkernelsrc num-buffers=2 expression=\"i0 * 0.01f + i1\" output-caps=video/x-raw"
@@ -390,47 +310,18 @@ PIPELINES = {
               + " ! m.b openclkernelmixer name=m expression=\"max (a, b)\"" + OUT, ROUNDED, PICTURES),
     "product": (array("openclkernel expression=\"x @ w\" arguments=\"a,w={files}/matrix.npy\"").replace(
         "tensor-", "wide-"), ROUNDED, [*ARRAYS, (90, 3)]),
-    **{f"reduced-{name}": (array(f"openclreduce operation={settings}"), ROUNDED, ARRAYS)
-       for name, settings in (
-           ("all", "sum"), ("rows", "mean axes=2"), ("inner", "variance axes=-1"), ("two", "norm axes=1,3"),
-           ("place", "argmax axes=2"), ("scan", "cumulative-sum axes=2"), ("any", "any axes=1"),
-           ("median", "median axes=2,3"), ("quantiles", "quantiles quantiles=<0.1,0.5> axes=-1"),
-           ("histogram", "histogram bins=7 range=<0,200> axes=2,3"), ("sort", "sort axes=2"),
-           ("top", "argsort axes=1 count=2 descending=true"))},
     "sort-long": (LONG + "sort axes=-1" + OUT, ROUNDED, LONGS),
     "argsort-long": (LONG + "argsort axes=-1 descending=true" + OUT, ROUNDED, LONGS[1:]),
     "histogram-long": (LONG + "histogram bins=300 range=<50,150>" + OUT, ROUNDED, LONGS[1:]),
-    "image": (keyed("openclkernel source=\"kernel void k (read_only image2d_t input, write_only image2d_t "
-                    "output) {{ const sampler_t near = CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST; int2 at = (int2)("
-                    "get_global_id (0), get_global_id (1)); write_imagef (output, at, read_imagef (input, "
-                    "near, at - 1)); }}\" global-size=width,height"), ROUNDED, PICTURES),
     "outputs": (array("openclkernel source=\"kernel void k (global const float *input, global float "
                       "*output0, global int *output1) {{ size_t i = get_global_id (0); output0[i] = "
                       "input[i]; output1[i] = i; }}\" output-caps=\"other/tensors,num_tensors=2,"
                       "types=float32.int32,dimensions=5:3.15\" global-size=15").replace(
                           "npysink", "filesink"), EXACT, ARRAYS[1:]),
-    "convolved": (keyed("openclconvolve kernel=\"<<0,1,0>,<1,-4,1>,<0,1,2>>\" offset=128 border=mirror "
-                        "alpha=true"), ROUNDED, PICTURES),
-    "convolved-gray": (keyed("openclconvolve kernel=\"<<1,2,3,4,5>>\" scale=0.06 border=wrap", "GRAY8"),
-                       ROUNDED, PICTURES),
-    "layer": (array("openclconvolve kernel={files}/filters.npy activation=silu"), ROUNDED, ARRAYS),
-    "layer-strided": (array("openclconvolve kernel={files}/filters.npy stride=2 dilation=2 bias=<0.5> "
-                            "padding=4"), ROUNDED, ARRAYS),
-    "layer-winograd": (array("openclconvolve kernel={files}/filters.npy method=winograd"), LOOSELY, ARRAYS),
     "layer-spectra": (array("openclconvolve kernel={files}/filters.npy method=fft border=mirror"),
                       LOOSELY, ARRAYS[1:]),
-    "convolved-separable": (keyed("openclconvolve kernel=\"<<1,2,1>,<2,4,2>,<1,2,1>>\" scale=0.06 "
-                                  "method=separable"), ROUNDED, PICTURES),
-    "convolved-spectra": (keyed("openclconvolve kernel=\"<<1,2,1>,<2,4,2>,<1,2,1>>\" scale=0.06 "
-                                "method=fft alpha=true"), ROUNDED, PICTURES),
-    "layer-direct": (array("openclconvolve kernel={files}/deep.npy groups=3 method=direct"),
-                     ROUNDED, ARRAYS),
     "layer-channels": (array("openclconvolve kernel=\"<<1,2,1>,<2,4,3>>\" bias=0.5 border=mirror "
                              "method=direct").replace("tensor-", "wide-"), ROUNDED, ARRAYS),
-    "layer-doubles": (array(f"openclkernel expression=x output-caps=\"{TENSORS},types=(string)float64\" ! "
-                            "openclconvolve kernel={files}/filters.npy activation=silu stride=2 padding=4 ! "
-                            f"openclkernel expression=x output-caps=\"{TENSORS},types=(string)float32\""),
-                      ROUNDED, ARRAYS),
 }
 DOUBLES = ["layer-doubles"]
 QUICK = {"key-run": (291, 150), "flow-far": (37, 23), "chroma": (37, 23), "oct": (256, 9),

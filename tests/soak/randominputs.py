@@ -1,8 +1,9 @@
-"""Writes the input files of random-pipelines into a folder: randominputs.py FOLDER
+"""Writes the input files of random-pipelines, and the catalogue, into a folder: randominputs.py FOLDER
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     chance = np.random.default_rng(1)
     sweep.write_inputs(str(folder))
+    shutil.copy(root / "tests" / "catalogue.txt", folder)
     subprocess.run(["gst-launch-1.0", "-q", "videotestsrc", "num-buffers=1", "!",
                     "video/x-raw,width=40,height=30", "!", "pngenc", "!",
                     "filesink", f"location={folder}/picture.png"], check=True)

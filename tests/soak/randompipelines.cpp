@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/catalogue.hpp"
 #include "tests/soak/knobs.hpp"
 
 #include <gst/video/video.h>
@@ -50,148 +51,33 @@ private:
 
 /* --- launch lines --- */
 
-/* Streams: frames in host memory (h); on the device, video (v), video with alpha (k), spectra
- * (s), even wavenumbers (w), complex depths (d), real depths (a), arrays (t) */
+/* Streams are letters, see tests/catalogue.txt. */
 struct Step {
-  const char *from;
-  char to;
-  const char *elements;
+  std::string from;
+  char to; /* 0: the same */
+  std::string elements;
 };
 
-#define DEVICE "(memory:OpenCLMemory)"
-#define TENSORS "other/tensors" DEVICE ",num_tensors=1"
-const std::vector<Step> steps = {
-    {"h", 'v', "openclupload"},
-    {"h", 'v', "openclupload ! openclconvert ! video/x-raw" DEVICE ",format=RGBA"},
-    {"h", 'h', "openclconvertbin ! video/x-raw,format=RGBA"},
-    {"h", 'h', "openclfilterbin filter=openclconvert"},
-    {"h", 'h', "openclcompositorbin"},
-    {"h", 'h', "greenscreenbin background-color=0xff2040c0"},
-    {"h", 'h', "greenscreenbin screen=none background-color=0xff2040c0"},
-    {"h", 'h', "greenscreenbin method=distance background-location=FOLDER/picture.png"},
-    {"vk", 'k', "openclconvert ! chromakey"},
-    {"vk", 'k',
-        "openclconvert ! chromakey method=difference spill=1 plate=measured quiet=true"},
-    {"vk", 'k',
-        "openclconvert ! chromakey method=chroma core=true subject=true linear=true"},
-    {"vk", 'k',
-        "openclconvert ! chromakey auto-key=screen method=difference plate=adaptive"},
-    {"vk", 'k', "openclconvert ! splashkey"},
-    {"vk", 'k',
-        "openclconvert ! openclinference output=alpha model-file=FOLDER/matte.onnx"},
-    {"vk", 'v',
-        "openclconvert ! openclinference output=video model-file=FOLDER/matte.onnx "
-        "output-range=auto"},
-    {"vk", 't',
-        "openclconvert ! openclinference output=tensors model-file=FOLDER/matte.onnx "
-        "batch-size=2"},
-    {"vk", 'v',
-        "openclconvert ! openclinference output=meta model-file=FOLDER/matte.onnx ! "
-        "opencltensordecoder method=text class-confidence-threshold=0.3 ! openclconvert "
-        "! "
-        "opencldrawboxes"},
-    {"k", 'k', "noisereduce"},
-    {"k", 'k', "noisereduce fill-iterations=2"},
-    {"k", 'k', "flowkey"},
-    {"k", 'k', "flowkey iterations=0 auto-key=true"},
-    {"k", 'k', "matteshape grow=1.5 feather=2"},
-    {"k", 'k', "matterefine"},
-    {"k", 'k', "keyfill"},
-    {"k", 'v', "keyfill method=composite"},
-    {"k", 'v', "openclconvert alpha-only=true ! video/x-raw" DEVICE ",format=GRAY8"},
-    {"vk", 'v', "openclconvert ! video/x-raw" DEVICE ",format=NV12"},
-    {"vk", 'v', "openclconvert ! video/x-raw" DEVICE ",format=I420,width=33,height=17"},
-    {"vk", 'v', "openclconvert ! video/x-raw" DEVICE ",format=RGBA64_LE"},
-    {"vk", 'v', "openclconvert colormap=viridis"},
-    {"vk", 'v', "openclcompositor"},
-    {"vk", 'v', "openclconvert ! openclkernel expression=x*gain arguments=a,gain=0.5"},
-    {"vk", 'v', "openclconvert ! openclkernelmixer expression=1-a"},
-    {"vk", 'v', "openclconvert ! openclconvolve kernel=<<0,1,0>,<1,-4,1>,<0,1,0>>"},
-    {"vk", 'v', "openclconvert ! openclconvolve method=fft kernel=<<1,2,1>>"},
-    {"s", 's', "octscan b-scans=3 repeats=2"},
-    {"s", 's', "octscan flyback=4 reverse=odd b-scans=3"},
-    {"s", 'w', "octwindowinterp wavelength-min=1187 wavelength-max=1433"},
-    {"s", 'w', "octwindowinterp background=rolling interpolation=cubic"},
-    {"s", 'w', "octwindowinterp interpolation=nufft wavelengths=FOLDER/wavelengths.npy"},
-    {"s", 'w', "octwindowinterp window=gaussian dispersion-a2=1e-5 background=frame"},
-    {"s", 'v', "octsignal interval=0 ! video/x-raw" DEVICE ",width=96,height=80"},
-    {"w", 'd', "octfft ! application/x-oct" DEVICE ",format=CF32LE"},
-    {"w", 'a', "octfft ! application/x-oct" DEVICE ",format=F32LE"},
-    {"w", 'v', "octfft ! video/x-raw" DEVICE},
-    {"d", 'd', "octbackground"},
-    {"d", 'd', "octbackground method=mean"},
-    {"d", 'd', "octflatten coefficients=<0,0,0,9>"},
-    {"d", 'd', "octaverage frames=2"},
-    {"d", 'a', "octdoppler"},
-    {"d", 'a', "octdoppler between=b-scans"},
-    {"d", 'a', "octangio repeats=2 axial-shift=2 lateral-shift=1"},
-    {"d", 'a', "octdynamic repeats=8 quantity=aliv axial-shift=1"},
-    {"d", 'v', "octdynamic repeats=2 ! video/x-raw" DEVICE},
-    {"da", 'a', "octattenuation depth-step=3 noise-depths=9"},
-    {"da", 'v', "octdisplay"},
-    {"d", 'v', "octsignal interval=0 ! video/x-raw" DEVICE ",width=96,height=80"},
-    {"da", 't', "octvolume b-scans=3 ! " TENSORS},
-    {"da", 't', "octvolume b-scans=3 live=true ! " TENSORS},
-    {"da", 'v', "octvolume b-scans=3 surface=true"},
-    {"t", 't', "octregister volumes=2"},
-    {"t", 'v',
-        "octrender frames=2 turn=30 mode=alpha ! video/x-raw" DEVICE
-        ",width=48,height=40"},
-    {"t", 't', "openclreduce operation=mean axes=0"},
-    {"t", 't', "openclfft"},
-    {"t", 't', "openclkernel expression=sqrt(x)+2"},
-    {"t", 't', "openclconvolve kernel=<<1,2,1>>"},
-    {"hvkswdat", 0, "queue max-size-buffers=2"},
-    {"hvkswdat", 0, "valve name=valve"},
-    {"hvkswdat", 0, "identity drop-probability=0.2"},
-    {"hvkswdat", 0, "identity drop-buffer-flags=discont"},
-    {"vkswdat", 0, "opencldownload ! openclupload"},
-};
+std::vector<Step> steps, sources, sinks;
 
-const std::vector<Step> sources = {
-    {nullptr, 'h', "videotestsrc num-buffers=40 pattern=smpte ! capsfilter name=size"},
-    {nullptr, 'h',
-        "videotestsrc num-buffers=40 pattern=gamut background-color=0xff20a040 ! "
-        "capsfilter name=size"},
-    {nullptr, 'h',
-        "videotestsrc num-buffers=20 is-live=true pattern=snow ! "
-        "capsfilter name=size"},
-    {nullptr, 's',
-        "octtestsrc num-buffers=24 ! video/x-raw" DEVICE ",width=64,height=16"},
-    {nullptr, 's',
-        "octtestsrc num-buffers=24 pattern=tissue velocity=1 ! "
-        "video/x-raw" DEVICE ",width=128,height=33"},
-    {nullptr, 's',
-        "octtestsrc num-buffers=24 pattern=mirrors is-live=true ! "
-        "video/x-raw" DEVICE ",width=96,height=8"},
-    {nullptr, 's',
-        "filesrc location=FOLDER/packed.raw blocksize=1536 ! application/x-oct,"
-        "domain=wavelength,format=MONO12P,samples=64,lines=16,framerate=25/1 ! "
-        "openclupload"},
-    {nullptr, 's',
-        "filesrc location=FOLDER/packed.raw ! octrawparse samples=64 lines=6 ! "
-        "openclupload"},
-    {nullptr, 's', "filesrc location=FOLDER/recording.oct ! octfileparse ! openclupload"},
-    {nullptr, 's', "filesrc location=FOLDER/spectra.npy ! npyparse ! openclupload"},
-    {nullptr, 't', "filesrc location=FOLDER/pattern.npy ! npyparse ! openclupload"},
-    {nullptr, 't',
-        "openclkernelsrc num-buffers=20 expression=i0+frame output-caps=\""
-        "other/tensors,types=float32,dimensions=(string)12:6:4\""},
-    {nullptr, 'v',
-        "openclkernelsrc num-buffers=20 expression=frame*0.01 output-caps=\""
-        "video/x-raw,format=RGBA,width=40,height=30,framerate=25/1\""},
-};
-
-const std::vector<Step> sinks = {
-    {"hvkswdat", 0, "fakesink"},
-    {"hvkswdat", 0, "fakesink sync=true qos=true"},
-    {"vkswdat", 0, "opencldownload ! fakesink"},
-    {"vkswdat", 0, "opencldownload ! queue ! fakesink sync=true"},
-    {"hvkswdat", 0, "npysink location=OUT.npy"},
-    {"vk", 0, "opencldownload ! videoconvert ! fakesink"},
-    {"at", 0, "opencldownload ! octfilesink location=OUT.nrrd"},
-    {"t", 0, "opencldownload ! octfilesink location=OUT.nii"},
-};
+/* Fills the lists above, with the files in the folder. Steps of video get RGBA. */
+void
+read_catalogue ()
+{
+  const std::string file = folder + "/catalogue.txt";
+  for (const catalogue::Line &line : catalogue::lines ("step", folder, file.c_str ())) {
+    const gsize at = line.streams.find ('>');
+    const bool is_video = line.streams[0] == 'v';
+    /* The tests of kernels have files of their own for each size. */
+    if (line.name.empty () || line.text.find (folder) == std::string::npos)
+      steps.push_back ({line.streams.substr (0, at), line.streams[at + 1],
+          (is_video ? "openclconvert ! " : "") + line.text});
+  }
+  for (const catalogue::Line &line : catalogue::lines ("source", folder, file.c_str ()))
+    sources.push_back ({"", line.streams[0], line.text});
+  for (const catalogue::Line &line : catalogue::lines ("sink", folder, file.c_str ()))
+    sinks.push_back ({line.streams, 0, line.text});
+}
 
 const std::vector<const char *> formats = {"RGBA", "BGRA", "ARGB", "ABGR", "RGBx", "RGB",
     "I420", "NV12", "YUY2", "GRAY8", "GRAY16_LE", "RGBA64_LE", "P010_10LE", "Y42B",
@@ -224,25 +110,19 @@ public:
 private:
   void append (const std::string &elements)
   {
-    std::string words = elements;
-    replace (words, "FOLDER", folder);
-    replace (words, "OUT", folder + "/out-" + std::to_string (n_parts));
-    replace (words, "name=valve", "name=valve" + std::to_string (n_parts));
+    const std::string n = std::to_string (n_parts);
+    const std::string words =
+        catalogue::replaced (catalogue::replaced (elements, "OUT", folder + "/out-" + n),
+            "name=valve", "name=valve" + n);
     line += (line.empty () ? "" : " ! ") + words;
     n_parts++;
-  }
-
-  static void replace (std::string &words, const std::string &what, const std::string &by)
-  {
-    for (gsize at = words.find (what); at != words.npos; at = words.find (what, at))
-      words.replace (at, what.size (), by), at += by.size ();
   }
 
   const Step &choose (const std::vector<Step> &choices, char kind)
   {
     for (;;) {
       const Step &step = choices[gsize (chance.below (choices.size ()))];
-      if (strchr (step.from, kind))
+      if (step.from.find (kind) != std::string::npos)
         return step;
     }
   }
@@ -576,6 +456,7 @@ main (int argc, char **argv)
     return 2;
   }
   folder = argv[1];
+  read_catalogue ();
   std::signal (SIGALRM, report_hang);
   g_log_set_default_handler (end_at_critical, nullptr);
   const auto first = guint32 (g_ascii_strtoull (argv[2], nullptr, 10));

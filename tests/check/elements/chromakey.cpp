@@ -12,9 +12,6 @@
 #include <memory>
 #include <thread>
 
-#include <gst/controller/gstinterpolationcontrolsource.h>
-#include <gst/controller/gstdirectcontrolbinding.h>
-
 using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
@@ -77,20 +74,6 @@ TEST (test_chromakey_distance_is_its_rule_at_every_size)
   }
   Picture large = colors (4096, 2160, rule.key, 2);
   assert_same (element.run (large), keyed (large, rule), "distance");
-}
-
-TEST (test_chromakey_distance_is_its_rule_in_every_format_and_layout)
-{
-  ElementUnderTest element ("chromakey");
-  Rule rule;
-  rule.key = {17, 200, 99, 255};
-  set_rule (element, rule);
-  Picture picture = colors (77, 41, rule.key, 3);
-  for (const auto &format : keying_frames::formats) {
-    for (const Layout &layout : keying_frames::layouts)
-      assert_same (
-          element.run (picture, format, layout), keyed (picture, rule), format.name);
-  }
 }
 
 /* 0.1 * 765 is 76.5; in doubles, 0.2 * 765 and 0.6 * 255 are slightly above an
@@ -273,32 +256,6 @@ TEST (test_chromakey_auto_key_keys_nothing_where_no_screen_is_seen)
   expect_equal (posted_key (element), 0u);
 }
 
-TEST (test_chromakey_follows_a_controller)
-{
-  ElementUnderTest element ("chromakey");
-  Owned<GstElement> chromakey = element.element ("chromakey");
-  GstControlSource *source = gst_interpolation_control_source_new ();
-  g_object_set (source, "mode", GST_INTERPOLATION_MODE_NONE, nullptr);
-  GstTimedValueControlSource *timed = GST_TIMED_VALUE_CONTROL_SOURCE (source);
-  gst_timed_value_control_source_set (timed, 0, 0.1);
-  gst_timed_value_control_source_set (timed, GST_SECOND, 0.4);
-  gst_object_add_control_binding (GST_OBJECT (chromakey),
-      gst_direct_control_binding_new (GST_OBJECT (chromakey), "tolerance", source));
-
-  Picture picture = colors (80, 60, {0, 255, 0, 255}, 11);
-  element.negotiate (picture, keying_frames::formats[0]);
-  for (int second : {0, 1}) {
-    GstBuffer *buffer = element.make_buffer (picture, keying_frames::formats[0], {0, 0});
-    GST_BUFFER_PTS (buffer) = second * GST_SECOND;
-    Owned<GstBuffer> output = gst_harness_push_and_pull (element.get_harness (), buffer);
-    Rule rule;
-    rule.tolerance = second == 0 ? 0.1 : 0.4;
-    assert_same (element.read_buffer (output, picture, keying_frames::formats[0]),
-        keyed (picture, rule), "controlled");
-  }
-  gst_object_unref (source);
-}
-
 /* Reference of the soft methods in doubles. The chroma distance is 0 at the key colour
  * and 1 at grey. */
 static double
@@ -404,36 +361,6 @@ TEST (test_chromakey_balance_weighs_the_other_two_components)
       rule.balance = balance;
       check_softly (element, rule, key, picture, keying_frames::formats[3], {0, 0});
     }
-  }
-}
-
-TEST (test_chromakey_balance_default_skin_edge)
-{
-  ElementUnderTest element ("chromakey method=difference plate=none refine=false "
-                            "key-color=0xff3ba245");
-  /* Half screen, half skin: the skin's red hides the screen's green. */
-  Picture picture (8, 4, {129, 151, 82, 255});
-  element.set ("chromakey", "balance", 1.);
-  int larger = element.run (picture).at (0, 0).alpha;
-  element.set ("chromakey", "balance", 0.75);
-  int balanced = element.run (picture).at (0, 0).alpha;
-  fail_unless (abs (balanced - 128) < abs (larger - 128), "alpha %d, %d with the larger",
-      balanced, larger);
-}
-
-TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
-{
-  ElementUnderTest element ("chromakey plate=none refine=false similarity=0 "
-                            "smoothness=1 key-color=0xff3ba245");
-  const Picture picture (16, 1, [] (int x, int) {
-    return mixed ({59, 162, 69, 255}, {140, 140, 140, 255}, x / 15.);
-  });
-  for (const char *method : {"chroma", "difference"}) {
-    element.set_text ("chromakey", "method", method);
-    Picture result = element.run (picture);
-    for (int x = 0; x < 16; x++)
-      fail_unless (abs (result.at (x, 0).alpha - 17 * x) <= 3,
-          "%s: %d of 15 has alpha %d", method, x, result.at (x, 0).alpha);
   }
 }
 
@@ -641,31 +568,6 @@ TEST (test_chromakey_spill_keeps_luma_of_opaque_pixels)
         ck_abort_msg (
             "%s: pixel %d is %d,%d,%d", method, int (n), is.red, is.green, is.blue);
     }
-  }
-}
-
-TEST (test_chromakey_spill_restores_grey_of_hair)
-{
-  ElementUnderTest element ("chromakey method=chroma spill=1 plate=none refine=false "
-                            "key-color=0xff3ba245");
-  const Picture result = element.run (Picture (11, 1, [] (int x, int) {
-    return mixed ({59, 162, 69, 255}, {100, 100, 100, 255}, x / 10.);
-  }));
-  for (const Pixel &pixel : result.pixels)
-    fail_unless (
-        abs (pixel.red - pixel.green) <= 2 && abs (pixel.green - pixel.blue) <= 2, "%s",
-        text_of (pixel).c_str ());
-}
-
-TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen)
-{
-  ElementUnderTest element ("chromakey method=chroma spill=1 plate=none refine=false "
-                            "similarity=0 smoothness=0 key-color=0xff3ba245");
-  for (const Pixel &pixel :
-      {Pixel{128, 128, 128, 255}, Pixel{250, 30, 20, 255}, Pixel{20, 30, 250, 255},
-          Pixel{255, 255, 255, 255}, Pixel{0, 0, 0, 255}, Pixel{210, 160, 140, 255}}) {
-    Picture picture (9, 3, pixel);
-    assert_same (element.run (picture), picture, "not the screen's");
   }
 }
 
@@ -969,33 +871,6 @@ TEST (test_chromakey_core_is_its_formula_at_odd_sizes_and_in_every_format)
         check_core (element, method, false, picture, format, layout);
     }
     check_core (element, method, true, picture, keying_frames::formats[1], {0, 0});
-  }
-}
-
-TEST (test_chromakey_core_closes_the_interior_and_leaves_edges_and_screen)
-{
-  ElementUnderTest element ("chromakey method=difference plate=none smoothness=1.2 "
-                            "key-color=0xff3ba245");
-  /* A green shirt, at three quarters of the distance from the screen; a strand; a
-   * marker */
-  const Pixel shirt = {90, 130, 95, 255};
-  Picture picture (120, 80, {59, 162, 69, 255});
-  picture.fill (40, 20, 90, 80, shirt);
-  picture.fill (10, 0, 11, 80, shirt);
-  Picture without = element.run (picture);
-  for (bool core : {true, false, true}) {
-    element.set ("chromakey", "core", core);
-    Picture result = element.run (picture);
-    for (int y : {40, 60, 79})
-      fail_unless (core ? result.at (65, y).alpha == 255 : result.at (65, y).alpha < 180,
-          "alpha %d", result.at (65, y).alpha);
-    for (int y = 0; y < 80; y++) {
-      for (int x = 0; x < 120; x++) {
-        bool inside = x >= 40 && x < 90 && y >= 20;
-        fail_unless (inside || result.at (x, y) == without.at (x, y));
-        fail_unless (result.at (x, y).alpha >= without.at (x, y).alpha);
-      }
-    }
   }
 }
 

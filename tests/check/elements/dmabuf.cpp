@@ -263,28 +263,6 @@ TEST (test_openclupload_shares_a_dma_buf_in_other_memory)
   expect_equal (device.acquired (), 2u);
 }
 
-TEST (test_openclupload_shares_parts_of_a_dma_buf)
-{
-  ImportingDevice device;
-  constexpr gsize start = 4096;
-  const Bytes all = pattern (start + gray_size, 7);
-  Camera camera (all);
-  Chain chain ("openclupload", dma_buf_gray);
-  std::vector<Owned<GstBuffer>> outputs;
-  for (const gsize offset : {gsize (0), start, gsize (100)}) {
-    GstBuffer *frame = gst_buffer_new ();
-    gst_buffer_append_memory (
-        frame, gst_memory_share (camera.memory, gssize (offset), gray_size));
-    outputs.push_back (chain.pass (frame));
-    assert_same (read_buffer (outputs.back ()),
-        Bytes (all.begin () + offset, all.begin () + offset + gray_size), "part");
-  }
-  expect_equal (device.acquired (), 1u);
-  outputs.clear ();
-  fail_unless (soon ([&] { return device.released () == 1; }));
-  expect_equal (counts_of (chain.find ("openclupload")).uploads, 0u);
-}
-
 /* The first memory covers only the beginning of the dma_buf. */
 TEST (test_openclupload_shares_a_dma_buf_with_more_of_it)
 {
@@ -343,19 +321,6 @@ TEST (test_an_imported_frame_is_not_for_writing)
   Owned<GstBuffer> output = chain.pass (camera.frame ());
   GstMapInfo map;
   fail_if (gst_memory_map (gst_buffer_peek_memory (output, 0), &map, GST_MAP_WRITE));
-}
-
-TEST (test_timestamps_come_along_with_an_imported_frame)
-{
-  ImportingDevice device;
-  Chain chain ("openclupload", dma_buf_gray);
-  Camera camera (pattern (gray_size, 1));
-  GstBuffer *frame = camera.frame ();
-  GST_BUFFER_PTS (frame) = 5 * GST_SECOND;
-  GST_BUFFER_FLAG_SET (frame, GST_BUFFER_FLAG_MARKER);
-  Owned<GstBuffer> output = chain.pass (frame);
-  expect_equal (GST_BUFFER_PTS (output), 5 * GST_SECOND);
-  fail_unless (GST_BUFFER_FLAG_IS_SET (output, GST_BUFFER_FLAG_MARKER));
 }
 
 /* A driver refuses memory that it cannot access. */

@@ -43,22 +43,6 @@ TEST (test_flowkey_is_its_rule_at_every_size)
   }
 }
 
-TEST (test_flowkey_is_its_rule_in_every_format_and_layout)
-{
-  ElementUnderTest element ("flowkey");
-  Picture picture = noise (77, 41, 2, 3);
-  FlowRule limited;
-  limited.limit = 0.3;
-  for (const auto &format : keying_frames::formats) {
-    for (const Layout &layout : keying_frames::layouts) {
-      for (int iterations : {3, 40, 0}) {
-        expect_flowed (element, picture, iterations, {}, format, layout);
-        expect_flowed (element, picture, iterations, limited, format, layout);
-      }
-    }
-  }
-}
-
 TEST (test_flowkey_is_its_rule_for_every_tolerance_and_channel)
 {
   ElementUnderTest element ("flowkey");

@@ -1,4 +1,4 @@
-/* Tests of video filters at every small width: the right edge is treated as the left one,
+/* Tests of video filters in every format, and at every small width: the right edge is treated as the left one,
  * and bytes beside the rows are never read
  *
  * A mirrored frame must give the mirrored output. Kernels treat the last columns
@@ -161,20 +161,37 @@ widths ()
 
 /* Elements keep the colour of earlier frames, or their noise: a new one for each. */
 Picture
-made (const Filter &filter, const Picture &picture, Layout layout = {0, 0})
+made (const char *launch, const Picture &picture, Layout layout = {0, 0},
+    const Format &format = formats[0])
 {
-  ElementUnderTest element (filter.label);
-  return element.run (picture, formats[0], layout);
+  ElementUnderTest element (launch);
+  return element.run (picture, format, layout);
 }
 } // namespace
+
+/* The tests of the elements compute their rules in RGBA. */
+TEST_ROWS (test_every_format_and_layout_is_as_rgba,
+    {"chromakey key-color=0xff11c863", "noisereduce fill-iterations=1 iterations=4",
+        "noisereduce iterations=40", "flowkey iterations=3 limit=0.3",
+        "flowkey iterations=40", "flowkey iterations=0 tolerance=0.3",
+        "flowkey iterations=0 tolerance=0.3 limit=0.3", "splashkey block-size=16",
+        "matterefine radius=4 subsample=2", "matteshape grow=-2.5 feather=2",
+        "keyfill color=0xff204060", "chromakey ! noisereduce ! flowkey"})
+{
+  const Picture picture = scene (77, 41, 3), expected = made (row, picture);
+  for (const Format &format : formats)
+    for (const Layout &layout : layouts)
+      expect_similar (made (row, picture, layout, format), expected, 0,
+          std::string (row) + " in " + format.name);
+}
 
 TEST_ROWS (test_bytes_beside_the_rows_change_nothing, filters)
 {
   for (int width : widths ())
     for (const Picture &picture : scenes (width)) {
-      const Picture packed = made (row, picture);
+      const Picture packed = made (row.label, picture);
       for (const Layout &layout : {layouts[1], layouts[3]})
-        expect_similar (made (row, picture, layout), packed, 0, row.label);
+        expect_similar (made (row.label, picture, layout), packed, 0, row.label);
     }
 }
 
@@ -185,7 +202,7 @@ TEST_ROWS (test_mirrored_frames_give_mirrored_ones, filters)
       continue;
     for (bool noisy : {true, false})
       for (const Picture &picture : noisy ? scenes (width) : scenes_at_the_edges (width))
-        expect_similar (mirrored (made (row, mirrored (picture))), made (row, picture),
-            noisy ? row.noisy : row.tolerance, row.label);
+        expect_similar (mirrored (made (row.label, mirrored (picture))),
+            made (row.label, picture), noisy ? row.noisy : row.tolerance, row.label);
   }
 }

@@ -2,12 +2,6 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <random>
-#include <string>
-#include <vector>
 
 #include <gst/opencl/core/opencl-hpp.hpp>
 #include <gst/opencl/core/profile.hpp>
@@ -20,11 +14,14 @@
 #include "../octreference.hpp"
 #include "../one-context.hpp"
 #include "../opencl-check.hpp"
+#include "tablefile.hpp"
 
 using fourier::Complex;
 using namespace oct;
 
 namespace {
+const bool takes_long = check::set_test_timeout (600);
+
 using reference::decibels;
 using reference::Values;
 
@@ -52,7 +49,6 @@ struct Case {
   gsize output_gap = 0;
   gsize local_memory = 0;
   DepthForm form = DepthForm::automatic;
-
   bool gridded () const { return interpolation == Interpolation::nufft; }
   guint wanted_depths () const { return depths ? depths : samples / 2 - first; }
   bool picture () const
@@ -171,72 +167,42 @@ name_of (Interpolation interpolation)
   return names[gsize (interpolation)];
 }
 
-/* Tables as spectrum_tables_load() lays them out, and their reference */
-struct Tables {
+/* Tables of octwindowinterp, and their reference */
+struct Tables : SpectrumTables {
   reference::Chain chain;
-  gsize taps;
-  gsize points = 0;    /* of the nufft grid */
-  bool turned = false; /* grid points have a phase */
-  std::vector<guint32> words;
-  gsize background_offset = 0;
+  bool gridded, turned; /* grid points have a phase */
 
-  explicit Tables (const Case &of)
+  explicit Tables (const Case &of) : gridded (of.gridded ()), turned (of.dispersion)
   {
-    if (of.gridded ()) {
-      load_grid_of (of);
-      return;
-    }
+    const double n = of.samples;
+    SpectrumSettings settings;
     chain.interpolation = name_of (of.interpolation);
     chain.window = of.window == WindowFunction::hann ? "hann" : "rectangular";
     chain.map = make_map (of.samples);
-    for (guint m = 0; m < of.samples; m++) {
-      double q = 2.0 * m / of.samples - 1;
-      if (of.dispersion)
-        chain.phase.push_back (9 * q * q - 4 * q * q * q);
-      if (of.background)
-        chain.background.push_back (100 + 20 * std::sin (0.01 * m));
+    for (guint j = 0; of.background && j < of.samples; j++)
+      chain.background.push_back (100 + 20 * std::sin (0.01 * j));
+    const check::TableFile map (chain.map), background (chain.background);
+    settings.interpolation = of.interpolation;
+    settings.window.function = of.window;
+    if (gridded) {
+      settings.calibration.wavelength_min = 1187;
+      settings.calibration.wavelength_max = 1433;
+    } else if (of.interpolation != Interpolation::none)
+      settings.calibration.resample_map.path = map.path;
+    if (of.dispersion) {
+      settings.dispersion.a2 = 36 / n / n;
+      settings.dispersion.a3 = -32 / n / n / n;
+      chain.phase = reference::phase_of (
+          of.samples, settings.dispersion.a2, settings.dispersion.a3);
     }
-    for (double angle : chain.phase) {
-      append (std::cos (angle));
-      append (-std::sin (angle));
-    }
-    const Values window = scaled_window_function ({of.window}, of.samples);
-    const Taps made = interpolation_taps (of.interpolation, chain.map, of.samples);
-    taps = made.count;
-    for (gint first : made.first)
-      words.push_back (guint32 (first));
-    for (gsize t = 0; t < taps; t++) {
-      for (gsize m = 0; m < of.samples; m++)
-        append (made.weights[t * of.samples + m] * window[m]);
-      words.resize (words.size () + weight_gap);
-    }
-    background_offset = words.size ();
-    for (double value : chain.background)
-      append (value);
+    settings.background_from_file = of.background;
+    settings.background.path = of.background ? background.path : "";
+    fail_unless (
+        spectrum_tables_load (settings, of.samples, of.dispersion, *this, nullptr));
   }
 
-  /* Tables of evenly spaced wavelengths. elements_nufft tests their values; here they are
-   * given. */
-  void load_grid_of (const Case &of)
-  {
-    SpectrumSettings settings;
-    SpectrumTables made;
-    settings.interpolation = of.interpolation;
-    settings.calibration.wavelength_min = 1187;
-    settings.calibration.wavelength_max = 1433;
-    settings.dispersion.a2 = of.dispersion ? 30.0 / of.samples / of.samples : 0;
-    fail_unless (
-        spectrum_tables_load (settings, of.samples, of.dispersion, made, nullptr));
-    taps = made.taps;
-    points = made.points;
-    turned = of.dispersion;
-    words = made.words;
-    background_offset = words.size ();
-    for (guint j = 0; of.background && j < of.samples; j++) {
-      chain.background.push_back (100 + 20 * std::sin (0.01 * j));
-      append (chain.background[j]);
-    }
-  }
+  /* Points of the transform; 0: those of the samples */
+  guint transformed () const { return gridded ? guint (points) : 0; }
 
   double number (gsize word) const
   {
@@ -245,7 +211,8 @@ struct Tables {
     return double (value);
   }
 
-  /* First half of the depths of a grid, as the tables define it */
+  /* First half of the depths of a grid, as the tables define it. elements_nufft tests their
+   * values. */
   fourier::Line depths_of_grid (Values line) const
   {
     const gint last = gint (line.size ()) - 1;
@@ -267,17 +234,8 @@ struct Tables {
 
   fourier::Line depths_of (const Values &line) const
   {
-    if (points > 0)
-      return depths_of_grid (line);
-    return reference::depths_of (reference::spectrum_of (chain, line));
-  }
-
-  void append (double value)
-  {
-    float rounded = float (value);
-    guint32 word;
-    memcpy (&word, &rounded, sizeof word);
-    words.push_back (word);
+    return gridded ? depths_of_grid (line)
+                   : reference::depths_of (reference::spectrum_of (chain, line));
   }
 };
 
@@ -340,7 +298,7 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
 
   GError *error = nullptr;
   auto depth = DepthEngine::make_fused (
-      device.context, format_of (of, tables.taps, guint (tables.points)), &error);
+      device.context, format_of (of, tables.taps, tables.transformed ()), &error);
   fail_unless (depth
                    && depth->enqueue (device.queue, raw, table (), table (),
                        cl_uint (tables.background_offset), where, &error),
@@ -404,7 +362,7 @@ fits (const Device &device, const Case &of)
   GError *error = nullptr;
   Tables tables (of);
   bool fits = DepthEngine::make_fused (device.context,
-                  format_of (of, tables.taps, guint (tables.points)), &error)
+                  format_of (of, tables.taps, tables.transformed ()), &error)
               != nullptr;
   if (!fits)
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
@@ -430,309 +388,185 @@ assert_right_in_form (const Device &device, const Case &of)
   assert_gaps_untouched (of, result);
 }
 
-/* Tests all forms of the kernel that fit the device. The preferred one must fit 2048
- * samples. */
+using Change = std::function<void (Case &)>;
+
+/* Changes a copy of `of`, and appends it to the cases. */
 void
-assert_right (const Device &device, const Case &of)
+add (std::vector<Case> &cases, const Change &change, Case of = {})
 {
-  fail_unless (of.samples > 2048 || fits (device, of));
-  for (DepthForm form : {DepthForm::groups, DepthForm::lanes}) {
-    Case in_form = of;
-    in_form.form = form;
-    if (fits (device, in_form))
-      assert_right_in_form (device, in_form);
+  change (of);
+  cases.push_back (of);
+}
+
+const DepthFormat outputs[] = {
+    DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels, DepthFormat::complex};
+
+/* Lengths, interpolations and inputs. Complex transforms use the steps of real ones of
+ * another length. Hann's window is 0 at the ends, and would hide errors there. */
+std::vector<Case>
+cases_of_spectra ()
+{
+  std::vector<Case> cases;
+  for (guint samples = 64; samples <= 16384; samples *= 2)
+    for (bool dispersion : {false, true})
+      if (!dispersion || samples == 64 || samples == 1024 || samples == 16384)
+        add (cases, [&] (Case &of) {
+          of.samples = samples, of.lines = 3, of.dispersion = dispersion;
+        });
+  for (const auto &[samples, dispersion] : {std::pair (64u, true), {512u, false},
+           {2048u, false}, {2048u, true}, {8192u, false}})
+    add (cases, [&, &length = samples, &turned = dispersion] (Case &of) {
+      of.samples = length, of.lines = 3, of.interpolation = Interpolation::nufft;
+      of.dispersion = turned, of.background = length < 2048;
+    });
+  for (SampleFormat input : {SampleFormat::u16be, SampleFormat::f32le})
+    add (cases, [&] (Case &of) {
+      of.samples = 1024, of.lines = 37, of.interpolation = Interpolation::nufft;
+      of.input = input, of.dispersion = input == SampleFormat::u16be;
+      of.output = of.dispersion ? DepthFormat::gray16 : DepthFormat::gray8;
+      of.first = 3, of.depths = 400;
+    });
+  for (SampleFormat input :
+      {SampleFormat::u8, SampleFormat::u16le, SampleFormat::u16be, SampleFormat::f32le})
+    for (gsize odd : {0, 1})
+      add (cases, [&] (Case &of) {
+        of.samples = 512, of.input = input, of.input_offset = odd * bytes_of (input);
+        of.shift = input == SampleFormat::f32le ? 0 : guint (2 * odd);
+        of.input_gap = 3 * odd * bytes_of (input);
+      });
+  for (Interpolation interpolation : {Interpolation::none, Interpolation::linear,
+           Interpolation::cubic, Interpolation::lanczos, Interpolation::lanczos16})
+    for (WindowFunction window : {WindowFunction::hann, WindowFunction::rectangular})
+      add (cases, [&] (Case &of) {
+        of.samples = 512, of.window = window, of.interpolation = interpolation;
+        of.dispersion = interpolation == Interpolation::cubic;
+        of.background =
+            window == WindowFunction::rectangular && interpolation != Interpolation::none;
+      });
+  return cases;
+}
+
+/* Any number of A-lines, depths, and places of rows in a buffer */
+std::vector<Case>
+cases_of_outputs ()
+{
+  std::vector<Case> cases;
+  for (guint samples : {64, 2048, 8192})
+    add (cases, [&] (Case &of) {
+      of.samples = samples, of.output = DepthFormat::gray8;
+      of.lines = samples > 2048 ? 5 : 39;
+    });
+  for (guint samples : {64, 512})
+    for (guint lines : {1, 2, 15, 17, 33, 131, 517})
+      for (DepthFormat output : {DepthFormat::gray8, DepthFormat::levels})
+        add (cases, [&] (Case &of) {
+          of.samples = samples, of.lines = lines, of.output = output;
+        });
+  Case usual;
+  usual.samples = 512;
+  usual.lines = 19;
+  add (cases, [] (Case &of) { of.output = DepthFormat::levels, of.dispersion = true; });
+  for (DepthFormat output : outputs) {
+    usual.output = output;
+    add (
+        cases, [] (Case &of) { of.logarithmic = false; }, usual);
+    for (guint first : {0u, 1u, 100u})
+      for (guint depths : {1u, 37u, 0u})
+        add (
+            cases, [&] (Case &of) { of.first = first, of.depths = depths; }, usual);
+    for (gsize offset : {1, 2})
+      for (gsize gap : {1, 3})
+        add (
+            cases,
+            [&] (Case &of) {
+              of.lines = 36, of.output_offset = offset * bytes_of (output);
+              of.output_gap = gap * bytes_of (output);
+            },
+            usual);
+  }
+  return cases;
+}
+
+/* Local memory for which samples and transform, real and imaginary parts, both or neither
+ * share memory in turn; for 12 instead of 16 A-lines per work-group; and for 16, 8 and 4
+ * lanes, and for each of them from 64 A-lines in a tile of an image to as few as possible */
+std::vector<Case>
+cases_of_little_memory ()
+{
+  const struct {
+    DepthForm form;
+    guint samples, lines;
+    DepthFormat output;
+    bool grid, dispersion;
+    SampleFormat input;
+    std::vector<gsize> bytes;
+  } rows[] = {
+      {DepthForm::groups, 2048, 7, DepthFormat::complex, true, false, SampleFormat::u16le,
+          {50000, 27000}},
+      {DepthForm::groups, 2048, 61, DepthFormat::gray8, true, false, SampleFormat::u16le,
+          {49152}},
+      {DepthForm::groups, 2048, 7, DepthFormat::complex, true, true, SampleFormat::u16le,
+          {43000}},
+      {DepthForm::groups, 2048, 7, DepthFormat::complex, false, true, SampleFormat::u16le,
+          {26000, 17500, 17000, 16500, 9000}},
+      {DepthForm::groups, 2048, 7, DepthFormat::complex, false, false,
+          SampleFormat::f32le, {26000, 17500, 17000, 16500}},
+      {DepthForm::groups, 2048, 19, DepthFormat::gray8, false, false, SampleFormat::u16le,
+          {40000, 30000, 13000}},
+      {DepthForm::lanes, 512, 67, DepthFormat::gray8, false, false, SampleFormat::u16le,
+          {73000, 51000}},
+      {DepthForm::lanes, 512, 603, DepthFormat::gray8, false, false, SampleFormat::u16le,
+          {19500}},
+      {DepthForm::lanes, 512, 67, DepthFormat::gray16, false, false, SampleFormat::u16le,
+          {39000}},
+      {DepthForm::lanes, 512, 603, DepthFormat::gray16, false, false, SampleFormat::u16le,
+          {26000}},
+      {DepthForm::lanes, 512, 603, DepthFormat::levels, false, false, SampleFormat::u16le,
+          {35000, 17500}},
+  };
+  std::vector<Case> cases;
+  for (const auto &row : rows)
+    for (gsize bytes : row.bytes)
+      add (cases, [&] (Case &of) {
+        of.form = row.form, of.samples = row.samples, of.lines = row.lines;
+        of.output = row.output, of.dispersion = row.dispersion, of.input = row.input;
+        of.interpolation = row.grid ? Interpolation::nufft : of.interpolation;
+        of.local_memory = bytes;
+      });
+  return cases;
+}
+
+/* In all forms of the kernel that fit the device, unless the case has one. The preferred one
+ * must fit 2048 samples. */
+void
+check_cases (const std::vector<Case> &cases)
+{
+  Device device;
+  for (const Case &of : cases) {
+    fail_unless (of.samples > 2048 || fits (device, of));
+    for (DepthForm form : {DepthForm::groups, DepthForm::lanes}) {
+      Case in_form = of;
+      in_form.form = form;
+      if (of.form == DepthForm::automatic ? fits (device, in_form) : of.form == form)
+        assert_right_in_form (device, in_form);
+    }
   }
 }
 } // namespace
 
-TEST (test_bins_are_right_for_every_length_that_fits)
+TEST (test_fused_depths_of_all_spectra_are_right)
 {
-  Device device;
-  for (guint samples = 64; samples <= 16384; samples *= 2) {
-    /* Complex transforms use the steps of real ones of another length. */
-    for (bool dispersion : {false, true}) {
-      Case of;
-      if (dispersion && samples > 64 && samples < 16384 && samples != 1024)
-        continue;
-      of.samples = samples;
-      of.lines = 3;
-      of.dispersion = dispersion;
-      assert_right (device, of);
-    }
-  }
+  check_cases (cases_of_spectra ());
 }
 
-TEST (test_a_grid_is_right_for_every_length_that_fits)
+TEST (test_fused_depths_are_right_in_every_output)
 {
-  Device device;
-  for (guint samples : {64, 512, 2048, 8192}) {
-    /* Complex transforms use the steps of real ones of another length. */
-    for (bool dispersion : {false, true}) {
-      Case of;
-      if (dispersion && samples != 64 && samples != 2048)
-        continue;
-      of.samples = samples;
-      of.lines = 3;
-      of.interpolation = Interpolation::nufft;
-      of.dispersion = dispersion;
-      of.background = samples < 2048;
-      assert_right (device, of);
-    }
-  }
+  check_cases (cases_of_outputs ());
 }
 
-TEST (test_pictures_of_a_grid_are_right_of_all_samples)
+TEST (test_fused_depths_need_little_local_memory)
 {
-  Device device;
-  for (SampleFormat input :
-      {SampleFormat::u8, SampleFormat::u16be, SampleFormat::f32le}) {
-    Case of;
-    of.samples = 1024;
-    of.lines = 37;
-    of.interpolation = Interpolation::nufft;
-    of.input = input;
-    of.dispersion = input == SampleFormat::u16be;
-    of.output = of.dispersion ? DepthFormat::gray16 : DepthFormat::gray8;
-    of.first = 3;
-    of.depths = 400;
-    assert_right (device, of);
-  }
-}
-
-/* Local memory for which real and imaginary parts are processed in turn or, in images
- * with 12 instead of 16 A-lines per work-group, together */
-TEST (test_little_local_memory_is_enough_for_a_grid)
-{
-  Device device;
-  for (gsize bytes : {50000, 49152, 43000, 27000}) {
-    Case of;
-    of.form = DepthForm::groups;
-    of.interpolation = Interpolation::nufft;
-    of.local_memory = bytes;
-    of.dispersion = bytes == 43000;
-    of.lines = 7;
-    if (bytes == 49152) {
-      of.samples = 2048;
-      of.output = DepthFormat::gray8;
-      of.lines = 61;
-    }
-    assert_right_in_form (device, of);
-  }
-}
-
-TEST (test_pictures_are_right_for_short_and_long_lines)
-{
-  Device device;
-  for (guint samples : {64, 256, 2048, 8192, 16384}) {
-    Case of;
-    of.samples = samples;
-    of.output = DepthFormat::gray8;
-    of.lines = samples > 2048 ? 5 : 39;
-    assert_right (device, of);
-  }
-}
-
-/* Local memory for which samples and transform, real and imaginary parts, both or neither
- * share memory in turn */
-TEST (test_little_local_memory_is_enough)
-{
-  Device device;
-  for (gsize bytes : {26000, 17500, 17000, 16500, 9000}) {
-    for (SampleFormat input : {SampleFormat::u16le, SampleFormat::f32le}) {
-      Case of;
-      of.form = DepthForm::groups;
-      of.input = input;
-      of.dispersion = input == SampleFormat::u16le;
-      of.local_memory = bytes;
-      of.lines = 7;
-      if (bytes > 9000 || input == SampleFormat::u16le)
-        assert_right_in_form (device, of);
-    }
-  }
-}
-
-TEST (test_pictures_need_little_local_memory_too)
-{
-  Device device;
-  for (gsize bytes : {40000, 30000, 13000}) {
-    Case of;
-    of.form = DepthForm::groups;
-    of.output = DepthFormat::gray8;
-    of.local_memory = bytes;
-    of.lines = 19;
-    assert_right_in_form (device, of);
-  }
-}
-
-/* Local memory for 16, 8 and 4 lanes, and for each of them from 64 A-lines in a tile of
- * an image to as few as possible */
-TEST (test_lanes_are_as_many_as_local_memory_holds)
-{
-  const struct {
-    DepthFormat output;
-    std::vector<gsize> bytes;
-  } amounts[] = {
-      {DepthFormat::gray8, {73000, 51000, 19500}},
-      {DepthFormat::gray16, {39000, 26000}},
-      {DepthFormat::levels, {35000, 17500}},
-  };
-  Device device;
-  for (const auto &entry : amounts) {
-    for (gsize bytes : entry.bytes) {
-      Case of;
-      of.form = DepthForm::lanes;
-      of.samples = 512;
-      of.output = entry.output;
-      of.local_memory = bytes;
-      of.lines = bytes > 38000 ? 67 : 603;
-      assert_right_in_form (device, of);
-    }
-  }
-}
-
-TEST (test_every_kind_of_sample_is_read_and_integers_are_shifted)
-{
-  Device device;
-  for (SampleFormat input :
-      {SampleFormat::u8, SampleFormat::u16le, SampleFormat::u16be, SampleFormat::f32le}) {
-    for (gsize odd : {0, 1, 2}) {
-      Case of;
-      of.samples = 512;
-      of.input = input;
-      of.shift = input == SampleFormat::f32le ? 0 : guint (2 * odd);
-      of.input_offset = odd * bytes_of (input);
-      of.input_gap = 3 * odd * bytes_of (input);
-      assert_right (device, of);
-    }
-  }
-}
-
-/* Hann's window is 0 at the ends, and would hide errors there. */
-TEST (test_every_interpolation_is_done)
-{
-  Device device;
-  for (WindowFunction window : {WindowFunction::hann, WindowFunction::rectangular}) {
-    for (Interpolation interpolation : {Interpolation::none, Interpolation::linear,
-             Interpolation::cubic, Interpolation::lanczos, Interpolation::lanczos16}) {
-      Case of;
-      of.samples = 512;
-      of.window = window;
-      of.interpolation = interpolation;
-      of.dispersion = interpolation == Interpolation::cubic;
-      assert_right (device, of);
-    }
-  }
-}
-
-TEST (test_a_background_is_subtracted)
-{
-  Device device;
-  for (Interpolation interpolation :
-      {Interpolation::linear, Interpolation::lanczos, Interpolation::lanczos16}) {
-    Case of;
-    of.samples = 512;
-    of.interpolation = interpolation;
-    of.background = true;
-    of.dispersion = interpolation == Interpolation::lanczos;
-    assert_right (device, of);
-  }
-}
-
-TEST (test_every_output_shows_decibels_and_amplitudes)
-{
-  Device device;
-  for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels,
-           DepthFormat::complex}) {
-    for (bool logarithmic : {true, false}) {
-      Case of;
-      of.samples = 512;
-      of.output = output;
-      of.logarithmic = logarithmic;
-      of.lines = 7;
-      assert_right (device, of);
-      of.dispersion = output == DepthFormat::levels;
-      if (of.dispersion)
-        assert_right (device, of);
-    }
-  }
-}
-
-TEST (test_decibels_are_within_a_twentieth_wherever_they_are_above_0)
-{
-  Device device;
-  Case of;
-  of.output = DepthFormat::levels;
-  Tables tables (of);
-  Spectra spectra (of);
-  Result result = run (device, of, tables, spectra);
-  guint above = 0;
-  for (guint l = 0; l < of.lines; l++) {
-    fourier::Line bins = tables.depths_of (spectra.lines[l]);
-    for (guint d = 0; d < of.samples / 2; d++) {
-      double expected = decibels (std::abs (bins[d]));
-      if (expected <= 0)
-        continue;
-      above++;
-      fail_unless (std::abs (result.number (of, l, d) - expected) <= 0.05,
-          "line %u, depth %u: %g dB, expected %g", l, d, result.number (of, l, d),
-          expected);
-    }
-  }
-  fail_unless (above > of.samples);
-}
-
-TEST (test_any_number_of_lines_is_made)
-{
-  Device device;
-  for (guint samples : {64, 512}) {
-    for (guint lines : {1, 2, 3, 15, 16, 17, 31, 33, 64, 131, 517}) {
-      for (DepthFormat output : {DepthFormat::gray8, DepthFormat::levels}) {
-        Case of;
-        of.samples = samples;
-        of.lines = lines;
-        of.output = output;
-        assert_right (device, of);
-      }
-    }
-  }
-}
-
-TEST (test_only_the_depths_that_are_wanted_are_written)
-{
-  Device device;
-  for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels,
-           DepthFormat::complex}) {
-    for (guint first : {0u, 1u, 100u}) {
-      for (guint depths : {1u, 37u, 0u}) {
-        Case of;
-        of.samples = 512;
-        of.output = output;
-        of.first = first;
-        of.depths = depths;
-        of.lines = 19;
-        assert_right (device, of);
-      }
-    }
-  }
-}
-
-TEST (test_rows_may_lie_anywhere_in_a_buffer)
-{
-  Device device;
-  for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels,
-           DepthFormat::complex}) {
-    for (gsize offset : {1, 2, 4}) {
-      for (gsize gap : {1, 3, 8}) {
-        Case of;
-        of.samples = 512;
-        of.output = output;
-        of.lines = 36;
-        of.output_offset = offset * bytes_of (output);
-        of.output_gap = gap * bytes_of (output);
-        assert_right (device, of);
-      }
-    }
-  }
+  check_cases (cases_of_little_memory ());
 }
 
 /* Value of an output without an amplitude */
@@ -806,26 +640,6 @@ TEST (test_what_is_not_finite_in_an_odd_last_line_is_counted_once)
           counted == 2, "form %d, %u lines: counted %u", int (form), lines, counted);
     }
   }
-}
-
-TEST (test_tables_of_octwindowinterp_fit)
-{
-  Device device;
-  Case of;
-  of.samples = 1024;
-  Tables tables (of);
-  SpectrumSettings settings;
-  SpectrumTables loaded;
-  GError *error = nullptr;
-  fail_unless (spectrum_tables_load (settings, of.samples, true, loaded, &error));
-  fail_unless_equals_uint64 (loaded.taps, 1);
-  of.dispersion = true;
-  of.interpolation = Interpolation::none;
-  Tables own (of);
-  fail_unless_equals_uint64 (loaded.background_offset, own.background_offset);
-  fail_unless (std::equal (own.words.begin () + 2 * of.samples,
-      own.words.begin () + own.background_offset,
-      loaded.words.begin () + 2 * of.samples));
 }
 
 TEST (test_a_frame_is_one_launch)

@@ -1,11 +1,12 @@
 /* Tests of every element, whatever it computes: flushes, restarts, gaps, segments, QoS, latency,
  * allocation, extreme property values, and compiler options without user input
  *
- * Elements that need more than their defaults, or caps beyond their templates, have a row
- * in `needs`.
+ * What elements need beside their defaults, or caps beyond their templates, is in
+ * tests/catalogue.txt.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/catalogue.hpp"
 #include "tests/check/harness.hpp"
 #include "tests/check/one-context.hpp"
 #include "tests/check/onnxmodel.hpp"
@@ -15,6 +16,7 @@
 #include <gst/controller/gstinterpolationcontrolsource.h>
 
 #include <dlfcn.h>
+#include <glib/gstdio.h>
 #include <map>
 #include <regex>
 #include <unistd.h>
@@ -61,34 +63,6 @@ const char *const injection = "1 -DINJECTED=1 -I/nowhere";
 std::atomic<guint> builds;
 std::atomic<bool> has_own_options;
 
-/* Properties and pads that an element needs in addition to its defaults */
-struct Need {
-  const char *element, *properties;
-  const char *pad = nullptr;  /* to request */
-  const char *size = nullptr; /* caps of an output that is large by default */
-};
-const Need needs[] = {
-    {"openclkernel", "expression=x"},
-    {"openclkernelmixer", "expression=a", "a"},
-    {"openclkernelsrc",
-        "source=\"__kernel void f (__global uchar *output) { output[0] = 1; }\" "
-        "output-caps=\"video/x-raw,format=RGBA,width=64,height=48,framerate=25/1\""},
-    {"openclconvolve", "kernel=<(double)1>"},
-    {"matterefine", "smoothing=0"}, /* frames before would count */
-    {"octattenuation", "depth-step=3"},
-    {"octsignal", "interval=0", nullptr, "video/x-raw(ANY),width=96,height=64"},
-    {"octdynamic", "repeats=4"}, /* fewer frames a group than by default */
-    {"octtestsrc", "", nullptr, "video/x-raw(ANY),width=64,height=8"},
-    {"octrender", "", nullptr, "video/x-raw(ANY),width=24,height=16"},
-    {"openclfilterbin", "filter=openclconvert"},
-};
-
-/* These elements have tests of their own: they cannot process frames that a harness makes
- * from caps alone, have no output, or not one output per input. */
-const char *const without_frames[] = {"npyparse", "npysink", "octfileparse",
-    "octfilesink", "octrawparse", "greenscreenbin", "octangio", "octaverage",
-    "octdynamic", "octregister"};
-
 constexpr GstClockTime frame_time = 40 * GST_MSECOND;
 
 bool
@@ -97,44 +71,56 @@ is_in (const char *const *begin, const char *const *end, const std::string &name
   return std::any_of (begin, end, [&] (const char *entry) { return name == entry; });
 }
 
-/* The model of openclinference, in a file while this process runs; not while a test of it
+/* A folder with the model of openclinference while this process runs; not while a test of it
  * does, which is another process. */
 struct ModelFile {
   ModelFile ()
-      : owner (getpid ()), path (text ("%s/generic-%d.onnx", g_get_tmp_dir (), owner))
+      : owner (getpid ()), folder (text ("%s/generic-%d", g_get_tmp_dir (), owner))
   {
     const std::string bytes = red_matte_model ().bytes ();
-    g_file_set_contents (path.c_str (), bytes.data (), gssize (bytes.size ()), nullptr);
-    properties = "output=alpha model-file=" + path;
+    g_mkdir (folder.c_str (), 0700);
+    g_file_set_contents ((folder + "/matte.onnx").c_str (), bytes.data (),
+        gssize (bytes.size ()), nullptr);
   }
   ~ModelFile ()
   {
-    if (getpid () == owner)
-      unlink (path.c_str ());
+    for (const char *name : {"/matte.onnx", "/out.npy", "/out.nrrd", ""})
+      if (getpid () == owner)
+        g_remove ((folder + name).c_str ());
   }
 
   int owner;
-  std::string path, properties;
+  std::string folder;
 };
 const ModelFile model_file;
 
-Need
-need_of (const std::string &name)
+const std::vector<catalogue::Line> elements =
+    catalogue::lines ("element", model_file.folder);
+
+const catalogue::Line &
+entry_of (const std::string &name)
 {
-  if (name == "openclinference")
-    return {"openclinference", model_file.properties.c_str ()};
-  for (const Need &need : needs) {
-    if (name == need.element)
-      return need;
+  for (const catalogue::Line &line : elements) {
+    if (name == line.name)
+      return line;
   }
-  return {name.c_str (), ""};
+  ck_abort_msg ("%s is missing in tests/catalogue.txt", name.c_str ());
+}
+
+/* Other elements have tests of their own: they cannot process frames that a harness makes
+ * from caps alone, have no output, or not one output per input. */
+bool
+has_frames (const std::string &name)
+{
+  return entry_of (name).option ("no-frames").empty ()
+         && entry_of (name).option ("groups").empty ();
 }
 
 std::string
 described (const std::string &name)
 {
   has_own_options = g_str_has_prefix (name.c_str (), "openclkernel");
-  return name + " " + need_of (name).properties;
+  return name + " " + entry_of (name).text;
 }
 
 /* Returns the always pad before request pads: the order of templates differs between a
@@ -165,12 +151,11 @@ frames_of (const std::string &name)
   ck_abort_msg ("%s takes no frames that this test knows", name.c_str ());
 }
 
-/* Name of the sink pad */
-const char *
+std::string
 sink_name_of (const std::string &name)
 {
-  const char *requested = need_of (name).pad;
-  return requested ? requested : template_of (name, GST_PAD_SINK)->name_template;
+  const std::string requested = entry_of (name).option ("pad");
+  return requested.empty () ? template_of (name, GST_PAD_SINK)->name_template : requested;
 }
 
 /* An element between two pads of the test; of an aggregator one input is used. */
@@ -180,7 +165,7 @@ public:
       const std::string &a_name,
       const std::function<void (GstElement *)> &prepare = [] (GstElement *) {})
       : Harness (prepared (launch (described (a_name)), prepare),
-          frames_of (a_name)->caps, sink_name_of (a_name)),
+          frames_of (a_name)->caps, sink_name_of (a_name).c_str ()),
         name (a_name), frames (frames_of (a_name)),
         aggregates (template_of (a_name, GST_PAD_SINK)->presence == GST_PAD_REQUEST)
   {
@@ -270,8 +255,7 @@ check_each (Promise promise)
 {
   guint tested = 0;
   for (const std::string &name : element_names ()) {
-    if (!template_of (name, GST_PAD_SINK)
-        || is_in (std::begin (without_frames), std::end (without_frames), name))
+    if (!template_of (name, GST_PAD_SINK) || !has_frames (name))
       continue;
     GST_INFO ("%s", name.c_str ());
     Tested element (name);
@@ -573,8 +557,8 @@ check_stopping_pad (Tested &element)
   if (!GST_IS_BASE_TRANSFORM (element.harness->element))
     return;
   element.push (0);
-  Owned<GstPad> sink =
-      gst_element_get_static_pad (element.harness->element, sink_name_of (element.name));
+  Owned<GstPad> sink = gst_element_get_static_pad (
+      element.harness->element, sink_name_of (element.name).c_str ());
   Owned<GstCaps> caps = gst_pad_get_current_caps (sink);
   const Owned<GstQuery> query = gst_query_new_allocation (caps, TRUE);
   gst_pad_set_active (sink, FALSE);
@@ -702,17 +686,16 @@ void
 start_with (const std::string &name, GParamSpec *spec, const GValue *value)
 {
   const std::string tested = described (name) + " name=tested";
-  const char *size = need_of (name).size;
-  const std::string sink = size ? text (" ! %s ! fakesink", size) : " ! fakesink";
+  const std::string size = entry_of (name).option ("size"),
+                    sink = (size.empty () ? "" : " ! " + size) + " ! fakesink";
   std::string line = tested + " num-buffers=2" + sink;
   if (template_of (name, GST_PAD_SINK)) {
     const Frames *frames = frames_of (name);
-    const char *requested = need_of (name).pad;
     line = tested + sink
            + " fakesrc num-buffers=2 format=time sizetype=fixed "
              "filltype=zero sizemax="
            + std::to_string (frames->size) + " ! " + frames->caps + " ! tested."
-           + (requested ? requested : "");
+           + entry_of (name).option ("pad");
   }
   Pipeline pipeline (line);
   g_object_set_property (G_OBJECT (pipeline["tested"]), spec->name, value);
@@ -741,8 +724,6 @@ set_while_playing (Tested &element, gpointer object)
 
 /* --- properties that change while playing --- */
 
-/* Elements of the list without_frames that do give frames for some */
-const char *const with_groups[] = {"octangio", "octaverage", "octdynamic"};
 /* The output depends on the number of frames since the start. */
 const char *const without_repetition[] = {"octsignal", "octrender", "octvolume"};
 /* More than a group of any element has, and enough for a mean to settle */
@@ -1001,60 +982,29 @@ TEST (test_generic_plugins_have_names_of_their_own)
   }
 }
 
-TEST (test_generic_flush_leaves_an_element_as_new)
-{
-  check_each (check_flush);
-}
+const struct {
+  const char *label;
+  Promise check;
+} promises[] = {
+    {"flush leaves an element as new", check_flush},
+    {"caps that are refused leave those before", check_refused_caps},
+    {"a gap passes between frames", check_gap},
+    {"a segment is kept", check_segment},
+    {"a segment in bytes is tolerated or one error", check_segment_in_bytes},
+    {"extreme fractions in caps are tolerated or one error", check_extreme_fractions},
+    {"QoS stops nothing", check_qos},
+    {"latency is passed on", check_latency},
+    {"controlled properties follow their controllers", check_controllers},
+    {"pools that are offered work", check_allocation},
+    {"pads that stop answer for no allocation", check_stopping_pad},
+    {"properties at their ends while playing stop nothing", check_extremes},
+};
 
-TEST (test_generic_caps_that_are_refused_leave_those_before)
+TEST_ROWS (test_generic_promises_hold_for_each_element, promises)
 {
-  check_each (check_refused_caps);
-}
-
-TEST (test_generic_gap_passes_between_frames)
-{
-  check_each (check_gap);
-}
-
-TEST (test_generic_segment_is_kept)
-{
-  check_each (check_segment);
-}
-
-TEST (test_generic_segment_in_bytes_is_tolerated_or_one_error)
-{
-  check_each (check_segment_in_bytes);
-}
-
-TEST (test_generic_extreme_fractions_in_caps_are_tolerated_or_one_error)
-{
-  check_each (check_extreme_fractions);
-}
-
-TEST (test_generic_qos_stops_nothing)
-{
-  check_each (check_qos);
-}
-
-TEST (test_generic_latency_is_passed_on)
-{
-  check_each (check_latency);
-}
-
-TEST (test_generic_controlled_properties_follow_their_controllers)
-{
-  check_each (check_controllers);
-  fail_unless (controlled_properties >= 30, "%u", controlled_properties);
-}
-
-TEST (test_generic_pools_that_are_offered_work)
-{
-  check_each (check_allocation);
-}
-
-TEST (test_generic_pads_that_stop_answer_for_no_allocation)
-{
-  check_each (check_stopping_pad);
+  check_each (row.check);
+  fail_unless (row.check != check_controllers || controlled_properties >= 30, "%u",
+      controlled_properties);
 }
 
 /* A launch line takes only "<1>" for an array of one number, and GStreamer does not say so. */
@@ -1086,7 +1036,7 @@ TEST (test_generic_blurbs_of_arrays_have_an_example)
 
 TEST_ROWS (test_generic_properties_at_their_ends_start_or_say_why_not, element_names ())
 {
-  if (is_in (std::begin (without_frames), std::end (without_frames), row))
+  if (!has_frames (row))
     return;
   Owned<GstElement> element = gst_element_factory_make (row.c_str (), nullptr);
   try_extremes (element.operator->(),
@@ -1099,11 +1049,9 @@ template <typename Check>
 void
 for_usual_values (const std::string &name, const Check &check)
 {
-  const bool has_groups = is_in (std::begin (with_groups), std::end (with_groups), name);
   if (!template_of (name, GST_PAD_SINK)
       || template_of (name, GST_PAD_SINK)->presence == GST_PAD_REQUEST
-      || (is_in (std::begin (without_frames), std::end (without_frames), name)
-          && !has_groups))
+      || !entry_of (name).option ("no-frames").empty ())
     return;
   Owned<GstElement> element = gst_element_factory_make (name.c_str (), nullptr);
   guint n_specs;
@@ -1138,11 +1086,6 @@ TEST_ROWS (test_generic_streams_begin_again, element_names ())
     for (const GValue &value : values)
       begin_again (row, spec, &value);
   });
-}
-
-TEST (test_generic_properties_at_their_ends_while_playing_stop_nothing)
-{
-  check_each (check_extremes);
 }
 
 namespace {

@@ -298,28 +298,6 @@ TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
   }
 }
 
-TEST (test_greenscreenbin_changes_between_colour_and_picture)
-{
-  Folder folder;
-  const std::string picture = written (folder, "red.png", "0xffc81428");
-  Played played ("background-color", "0xff2040c0");
-  fail_unless (becomes (played.end, blue));
-  for (int time = 0; time < 2; time++) {
-    played.set ("background-location", picture);
-    fail_unless (becomes (played.end, red), "time %d", time);
-    g_object_set (played.key, "background-location", nullptr, nullptr);
-    fail_unless (becomes (played.end, blue), "time %d", time);
-  }
-  played.set ("background-location", picture);
-  played.start_again ();
-  fail_unless (becomes (played.end, red));
-  gst_element_set_state (played.pipeline, GST_STATE_NULL);
-  g_object_set (played.key, "background-location", nullptr, nullptr);
-  gst_element_set_state (played.pipeline, GST_STATE_PLAYING);
-  fail_unless (becomes (played.end, blue));
-  fail_unless (collect (played.bus).is_clean ());
-}
-
 /* A file that cannot be read, with a colour and with a picture */
 TEST (test_greenscreenbin_getter_tells_the_background_in_effect)
 {
@@ -436,33 +414,6 @@ struct Stream {
   }
 };
 } // namespace
-
-/* Over a colour, and over a picture that is set meanwhile */
-TEST_ROWS (test_greenscreenbin_takes_a_background_pad_while_it_plays, {true, false})
-{
-  Folder folder;
-  const std::string picture = written (folder, "red.png", "0xffc81428");
-  const std::array<int, 4> grey = {96, 96, 96, 255};
-  Played played ("background-color", "0xff2040c0");
-  g_object_set (played.end, "drop", TRUE, nullptr); /* else a source waits to stop */
-  fail_unless (becomes (played.end, blue));
-  for (int time = 0; time < 2; time++) {
-    Stream stream (played);
-    fail_unless (becomes (played.end, time ? red : blue));
-    stream.link ("0xff606060", row);
-    fail_unless (becomes (played.end, grey));
-    stream.unlink ();
-    fail_unless (becomes (played.end, time ? red : blue));
-    stream.link ("0xff606060", row);
-    fail_unless (becomes (played.end, grey));
-    played.set ("background-location", picture);
-    stream.unlink ();
-    fail_unless (becomes (played.end, red));
-    stream.release ();
-    fail_unless (becomes (played.end, red));
-  }
-  fail_unless (collect (played.bus).is_clean ());
-}
 
 /* The background is decoded long before the first frame of the camera. */
 TEST (test_greenscreenbin_of_a_camera_begins_at_its_size)
@@ -1165,23 +1116,6 @@ TEST (test_greenscreenbin_auto_refuses_other_mattes)
   gst_element_release_request_pad (bin, pad);
   run (PURPLE "RGBA ! greenscreenbin screen=auto ! fakesink")
       .expect_one_error ({"model-file"});
-}
-
-TEST (test_greenscreenbin_changes_from_auto_to_key_and_back)
-{
-  Folder folder;
-  const std::string model = folder.write ("red.onnx", red_matte_model ().bytes ());
-  Played played ("background-color", "0xff2040c0");
-  played.set ("model-file", model);
-  for (const char *screen : {"auto", "key", "auto", "none", "auto", "key"}) {
-    gst_element_set_state (played.pipeline, GST_STATE_READY);
-    played.set ("screen", screen);
-    gst_element_set_state (played.pipeline, GST_STATE_PLAYING);
-    fail_unless (
-        becomes (played.end,
-            g_str_equal (screen, "none") ? std::array<int, 4>{32, 65, 190, 255} : blue),
-        "%s", screen);
-  }
 }
 
 TEST (test_greenscreenbin_without_a_screen_reports_what_is_missing)

@@ -43,18 +43,6 @@ TEST (test_noisereduce_is_its_rule_at_every_size)
   }
 }
 
-TEST (test_noisereduce_is_its_rule_in_every_format_and_layout)
-{
-  ElementUnderTest element ("noisereduce");
-  Picture picture = noise (77, 41, 3, 80);
-  for (const auto &format : keying_frames::formats) {
-    for (const Layout &layout : keying_frames::layouts) {
-      expect_reduced (element, picture, 1, 4, format, layout);
-      expect_reduced (element, picture, 0, 40, format, layout);
-    }
-  }
-}
-
 TEST (test_noisereduce_is_its_rule_on_a_frame_of_4096x2160)
 {
   ElementUnderTest element ("noisereduce");

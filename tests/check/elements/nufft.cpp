@@ -24,22 +24,6 @@ spectrometer (gsize samples, double bend = 0.067)
   return wavelengths;
 }
 
-/* Wavelengths of samples that are even in wavenumber to 1 %, as from a clocked swept
- * source */
-Values
-nearly_even (gsize samples)
-{
-  Values wavelengths;
-  for (gsize j = 0; j < samples; j++) {
-    double u = double (j) / double (samples - 1);
-    double k =
-        1 / 1360.0
-        + (1 / 1260.0 - 1 / 1360.0) * (u + 0.01 / (6 * G_PI) * std::sin (6 * G_PI * u));
-    wavelengths.push_back (1 / k);
-  }
-  return wavelengths;
-}
-
 /* A swept source whose wavenumber step is larger than the mean by a factor of 1 + `chirp`
  * at the first end, and smaller at the other */
 Values
@@ -302,33 +286,6 @@ TEST (test_nufft_of_a_map_is_that_of_its_wavelengths)
   fail_unless (worst < 1e-3, "%g", worst);
 }
 
-/* Up to 0.95 of the last depth, where linear interpolation loses 6.8 dB and has artefacts
- * of -30 dB */
-TEST (test_nufft_keeps_nearly_even_fringes_to_all_depths)
-{
-  const gsize samples = 2048;
-  const Values wavelengths = nearly_even (samples);
-  const Values places = reference::grid_positions (wavelengths);
-  TableFile file (wavelengths);
-  DepthChain nufft ("interpolation=nufft wavelengths=" + file.path, "", samples, 1);
-  DepthChain linear ("interpolation=linear wavelengths=" + file.path, "", samples, 1);
-  for (int bin : {50, 200, 400, 600, 800, 950, 972}) {
-    const Values x = fringe (places, bin);
-    const fourier::Line expected =
-        reference::depths_of (reference::spectrum_of ({}, even_fringe (samples, bin)));
-    const Quality good = quality_of (nufft.pass (x), expected);
-    const Quality bad = quality_of (linear.pass (x), expected);
-    fail_unless (std::abs (good.level) < (bin < 950 ? 0.05 : 1) && good.artefacts < -75,
-        "bin %d: %.3f dB, artefacts %.1f dB", bin, good.level, good.artefacts);
-    if (bin > 900)
-      fail_unless (bad.level < -4 && bad.artefacts > -40,
-          "bin %d by linear interpolation: %.3f dB, artefacts %.1f dB", bin, bad.level,
-          bad.artefacts);
-    g_print ("bin %d: nufft %.4f dB, %.1f dB; linear %.3f dB, %.1f dB\n", bin, good.level,
-        good.artefacts, bad.level, bad.artefacts);
-  }
-}
-
 /* Zero padding makes the depth step smaller, with even samples and with nufft. */
 TEST (test_padded_samples_give_depths_between_the_depths)
 {
@@ -433,41 +390,6 @@ TEST (test_a_depth_has_the_same_step_by_nufft)
       fail_unless (std::abs (step - G_PI / (of.points * k)) < 1e-9 * step, "%s%s: %g, %g",
           of.settings, interpolation, step, G_PI / (of.points * k));
     }
-  }
-}
-
-/* The interpolation changes to nufft and back while playing, with and without padding. */
-TEST (test_nufft_comes_and_goes_with_the_next_frame)
-{
-  const gsize samples = 1000;
-  const Values wavelengths = spectrometer (samples);
-  const Values places = reference::grid_positions (wavelengths);
-  TableFile file (wavelengths);
-  const Values x = mirrors_at (places);
-  reference::Chain linear;
-  linear.map = reference::map_of (wavelengths);
-  const fourier::Line of_linear =
-      reference::depths_of (reference::spectrum_of (linear, x));
-  const fourier::Line of_nufft = depths_of_mirrors (samples);
-  const fourier::Line of_padded = depths_of_mirrors (samples, {}, 2048);
-  fail_unless (worst_difference (of_linear, of_nufft) > 2 * of_grid);
-  const struct {
-    const char *set;
-    const fourier::Line &expected;
-  } turns[] = {{"interpolation=nufft", of_nufft}, {"padded-samples=2048", of_padded},
-      {"padded-samples=0", of_nufft}, {"interpolation=linear", of_linear}};
-  for (const char *way : ways) {
-    DepthChain chain ("wavelengths=" + file.path, way, samples, 1);
-    for (int round = 0; round < 2; round++) {
-      for (const auto &turn : turns) {
-        check::set_together (chain.find ("octwindowinterp"), turn.set);
-        for (int n = 0; n < 2; n++) {
-          double worst = worst_difference (chain.pass (x), turn.expected);
-          fail_unless (worst < of_grid, "%s: %g", turn.set, worst);
-        }
-      }
-    }
-    fail_unless (chain.harness.messages ().is_clean ());
   }
 }
 

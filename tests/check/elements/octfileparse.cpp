@@ -501,22 +501,6 @@ TEST (test_octfileparse_refuses_other_files)
   }
 }
 
-/* Wherever a file is cut off, there is one error. */
-TEST (test_octfileparse_refuses_truncated_files)
-{
-  Folder folder;
-  for (const bool deflated : {false, true}) {
-    OctArchive archive;
-    archive.deflated = deflated;
-    const std::string whole = archive.written ();
-    for (gsize size = 0; size < whole.size (); size += 1 + whole.size () / 15) {
-      const Outcome outcome =
-          run (parsing (folder.write ("a.oct", whole.substr (0, size))) + " ! fakesink");
-      outcome.expect_one_error ();
-    }
-  }
-}
-
 namespace {
 class MemorySource : public oct::ByteSource {
 public:

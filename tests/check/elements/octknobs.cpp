@@ -4,11 +4,9 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../folder.hpp"
 #include "depthframes.hpp"
-#include "scantext.hpp"
+#include "scripts.hpp"
 
-#include <map>
 #include <set>
 
 using namespace check;
@@ -115,36 +113,17 @@ const std::map<std::string, std::string> usual_chains = {{"octtestsrc", "angiogr
     {"octvolume", "en face"}, {"octregister", "registered"}, {"octrender", "rendered"},
     {"octsurface", "surface"}};
 
-/* Files of 64 numbers, and placeholders for their names in settings */
-class NumberFiles {
-public:
-  NumberFiles ()
-  {
-    write ("@wavelengths", 800, 1.5);
-    write ("@map", 0.4, 0.98);
-    write ("@numbers", 100, -1);
-  }
-  std::string put_into (std::string settings) const
-  {
-    for (const auto &[name, path] : paths) {
-      const gsize at = settings.find (name);
-      if (at != std::string::npos)
-        settings.replace (at, name.size (), path);
-    }
-    return settings;
-  }
-
-private:
-  void write (const std::string &name, double first, double step)
-  {
-    std::string numbers;
+/* Files of 64 numbers */
+std::map<std::string, std::string>
+contents ()
+{
+  std::map<std::string, std::string> files;
+  for (const auto &[name, first, step] : {std::tuple ("wavelengths", 800.0, 1.5),
+           {"map", 0.4, 0.98}, {"numbers", 100.0, -1.0}})
     for (guint n = 0; n < 64; n++)
-      numbers += text ("%.9g\n", first + step * n);
-    paths[name] = folder.write (name.substr (1), numbers);
-  }
-  Folder folder;
-  std::map<std::string, std::string> paths;
-};
+      files[name] += text ("%.9g\n", first + step * n);
+  return files;
+}
 
 std::vector<Knob>
 make_knobs ()
@@ -400,7 +379,7 @@ std::vector<Output>
 run_with (const Knob &knob, const std::string &chain, const std::string &first,
     const std::string &other)
 {
-  const NumberFiles files;
+  const NamedFiles files (contents ());
   const std::string &between = chains.at (chain);
   Pipeline pipeline (text ("octtestsrc name=octtestsrc num-buffers=%u level=200 ! "
                            "video/x-raw(memory:OpenCLMemory),width=%u,height=24,"

@@ -617,34 +617,6 @@ TEST (test_octsignal_roll_off_of_a_simulated_spectrometer)
       found.at ("roll-off-slope"), slope, found.at ("roll-off-6db-bin"), six);
 }
 
-/* Linear interpolation between samples even in wavelength loses level with depth. */
-TEST (test_octsignal_roll_off_of_linear_interpolation)
-{
-  Values wavelengths;
-  for (gsize j = 0; j < samples; j++)
-    wavelengths.push_back (1187 + 246.0 * double (j) / (samples - 1));
-  reference::Chain chain;
-  chain.map = reference::map_of (wavelengths);
-  const Values places = reference::grid_positions (wavelengths);
-  Harness harness (chain_line ("wavelength-min=1187 wavelength-max=1433", complex_depths,
-                       "roll-off=true"),
-      spectrum_caps ("F32LE", samples, 1));
-  Values expected;
-  guint number = 0;
-  for (double bin : {12.0, 50.0, 100.0, 150.0, 200.0, 237.0}) {
-    Values frame;
-    for (double place : places)
-      frame.push_back (float (1000 * std::cos (2 * G_PI * bin * place / samples)));
-    harness.pass (floats (frame, number++));
-    expected.push_back (peak_of (spectra_of (frame, chain), gsize (bin)).level);
-  }
-  const Values found = all_signals (harness).back ().values ("roll-off-levels");
-  fail_unless_equals_int (found.size (), expected.size ());
-  for (gsize n = 0; n < expected.size (); n++)
-    assert_level (found[n], expected[n], "level");
-  fail_unless (found[0] - found[5] > 5, "%g dB", found[0] - found[5]);
-}
-
 TEST (test_octsignal_roll_off_starts_again_when_it_is_set)
 {
   Harness harness (
@@ -878,29 +850,6 @@ TEST (test_octsignal_line_beyond_the_frame)
     lines.push_back (int (signal.at ("line")));
   fail_unless (lines == std::vector<int> ({3, 3, -1, 2}));
   fail_unless (warnings >= 1 && warnings <= 2, "%u warnings", warnings);
-}
-
-TEST (test_octsignal_line_changes_while_it_plays)
-{
-  const gsize lines = 3;
-  Values frame;
-  for (gsize line = 0; line < lines; line++) {
-    const Values one = mirror_lines (60 + 30 * double (line), 1000, 1, 1);
-    frame.insert (frame.end (), one.begin (), one.end ());
-  }
-  Harness harness (
-      chain_line ("", complex_depths, "line=0"), spectrum_caps ("F32LE", samples, lines));
-  for (guint n = 0; n < 12; n++) {
-    set_together (harness.find ("octsignal"), text ("line=%u", n % 3));
-    harness.pass (floats (frame, n));
-  }
-  const std::vector<Signal> found = all_signals (harness);
-  fail_unless_equals_int (found.size (), 12);
-  for (guint n = 0; n < 12; n++)
-    fail_unless (
-        found[n].at ("line") == n % 3
-            && std::abs (found[n].at ("peak-bin") - (60 + 30.0 * (n % 3))) < 0.05,
-        "%s", found[n].text ().c_str ());
 }
 
 TEST (test_octsignal_caps_change)

@@ -316,7 +316,9 @@ TEST_ROWS (test_octvolume_gives_the_live_volume_after_each_b_scan, kinds)
   }
 }
 
-TEST (test_octvolume_live_volume_is_not_changed_while_held)
+/* As a buffer, and as memory alone: the part is a sub-memory, which has no reference to the
+ * buffer. */
+TEST_ROWS (test_octvolume_live_volume_is_not_changed_while_held, {"buffer", "memory"})
 {
   Harness harness (volume_line ("b-scans=5 live=true"), frame_caps ("F32LE"));
   std::vector<Values> rows (n_rows), then;
@@ -326,29 +328,14 @@ TEST (test_octvolume_live_volume_is_not_changed_while_held)
     Owned<GstBuffer> out = harness.pass (frame_of (levels, rows[n % n_rows], n));
     expect_volume (levels, out, rows, text ("after %u", n));
     if (n == 2) {
-      held = gst_buffer_ref (out);
+      const bool whole = std::string (row) == "buffer";
+      held = whole ? gst_buffer_ref (out) : gst_buffer_new ();
+      if (!whole)
+        gst_buffer_append_memory (held, gst_buffer_get_memory (out, 0));
       then = rows;
     }
   }
   expect_volume (levels, held, then, "held since the third");
-}
-
-/* The part is a sub-memory, which has no reference to the buffer. */
-TEST (test_octvolume_live_volume_is_not_changed_while_memory_is_held)
-{
-  Harness harness (volume_line ("b-scans=5 live=true"), frame_caps ("F32LE"));
-  std::vector<Values> rows (n_rows), then;
-  Owned<GstBuffer> held;
-  for (guint n = 0; n < 4; n++) {
-    rows[n] = b_scan_of (levels, n);
-    Owned<GstBuffer> out = harness.pass (frame_of (levels, rows[n], n));
-    if (n == 1) {
-      held = gst_buffer_new ();
-      gst_buffer_append_memory (held, gst_buffer_get_memory (out, 0));
-      then = rows;
-    }
-  }
-  expect_volume (levels, held, then, "held since the second");
 }
 
 /* --- lost B-scans --- */
@@ -670,76 +657,6 @@ TEST (test_octvolume_whole_projections_can_be_held)
   });
 }
 
-/* Rows that have not arrived are black, even if the volume before had them. */
-TEST (test_octvolume_whole_projection_whose_end_is_lost)
-{
-  Harness harness (whole_line (), frame_caps ("F32LE"));
-  std::vector<Values> rows;
-  for (guint n = 0; n < n_rows; n++) {
-    rows.push_back (b_scan_of (levels, n));
-    harness.push (scanned (frame_of (levels, rows[n], n), 0, n));
-  }
-  expect_whole (harness.pull (), rows, "the first");
-  const Values second = b_scan_of (levels, 20), third = b_scan_of (levels, 30);
-  harness.push (scanned (frame_of (levels, second, 6), 1, 1));
-  expect_equal (waiting (harness), 0u);
-  harness.push (scanned (frame_of (levels, third, 12), 2, 2));
-  Owned<GstBuffer> out = harness.pull ();
-  expect_whole (out, {{}, second, {}, {}, {}}, "the one that was cut short");
-  fail_unless (is_marked (out));
-  expect_equal (GST_BUFFER_PTS (out), 6 * each);
-  expect_equal (waiting (harness), 0u);
-  harness.send (gst_event_new_eos ());
-  out = harness.pull ();
-  expect_whole (out, {{}, {}, third, {}, {}}, "what came until EOS");
-  fail_unless (is_marked (out));
-  fail_unless (harness.messages ().is_clean ());
-}
-
-/* A change in the middle of a volume drops it. The next output has only the B-scans after
- * the change, and the number of each of its rows. */
-TEST (test_octvolume_emit_changes_in_the_middle_of_a_volume)
-{
-  Harness harness (whole_line (), frame_caps ("F32LE"));
-  std::vector<Values> all;
-  auto push = [&] () {
-    all.push_back (b_scan_of (levels, guint (all.size ())));
-    harness.push (frame_of (levels, all.back (), guint (all.size ()) - 1));
-  };
-  auto set = [&] (const char *settings) {
-    set_together (harness.find ("octvolume"), settings);
-  };
-  push ();
-  push ();
-  set ("emit=row");
-  push ();
-  expect_whole (harness.pull (), {{}, {}, all[2], {}, {}}, "each row from now on");
-  push ();
-  expect_whole (harness.pull (), {{}, {}, all[2], all[3], {}}, "the next row");
-  set ("emit=volume");
-  push ();
-  Owned<GstBuffer> out = harness.pull ();
-  expect_whole (out, {{}, {}, {}, {}, all[4]}, "the end of the first volume");
-  fail_unless (is_marked (out));
-  fail_unless (GST_BUFFER_FLAG_IS_SET (out.operator->(), GST_BUFFER_FLAG_DISCONT));
-  for (guint n = 0; n < 3; n++)
-    push ();
-  set ("slab-start=7 slab-depths=11"); /* does not drop it */
-  push ();
-  push ();
-  expect_equal (waiting (harness), 1u);
-  out = harness.pull ();
-  Values expected = picture_from (
-      {all[5], all[6], all[7]}, mean_between (0, n_depths), in_sixty_decibels);
-  const Values others =
-      picture_from ({all[8], all[9]}, mean_between (7, 11), in_sixty_decibels);
-  expected.insert (expected.end (), others.begin (), others.end ());
-  expect_picture (out, expected, "two slabs");
-  fail_if (is_marked (out));
-  fail_if (GST_BUFFER_FLAG_IS_SET (out.operator->(), GST_BUFFER_FLAG_DISCONT));
-  fail_unless (harness.messages ().is_clean ());
-}
-
 /* Volumes are as without `emit`. */
 TEST (test_octvolume_emit_does_not_apply_to_volumes)
 {
@@ -753,75 +670,6 @@ TEST (test_octvolume_emit_does_not_apply_to_volumes)
 }
 
 /* --- property changes --- */
-
-namespace {
-/* The first rows of an image, with `settings` applied between them */
-struct TwoRows {
-  explicit TwoRows (const char *settings)
-      : harness ("octvolume b-scans=5 ! capsfilter "
-                 "caps=\"video/x-raw(memory:OpenCLMemory),format=GRAY8\"",
-          frame_caps ("F32LE")),
-        rows (n_rows)
-  {
-    rows[0] = b_scan_of (levels, 0);
-    rows[1] = b_scan_of (levels, 1);
-    harness.pass (frame_of (levels, rows[0], 0));
-    set_together (harness.find ("octvolume"), settings);
-    out = harness.pass (frame_of (levels, rows[1], 1));
-  }
-
-  Harness harness;
-  std::vector<Values> rows;
-  Owned<GstBuffer> out;
-};
-} // namespace
-
-TEST (test_octvolume_takes_a_new_slab_from_the_next_row_on)
-{
-  TwoRows two ("slab-start=5 slab-depths=9");
-  Values expected =
-      picture_from ({two.rows[0]}, mean_between (0, n_depths), in_sixty_decibels);
-  const Values others =
-      picture_from ({two.rows[1], {}, {}, {}}, mean_between (5, 9), in_sixty_decibels);
-  expected.insert (expected.end (), others.begin (), others.end ());
-  expect_picture (two.out, expected, "two slabs");
-}
-
-TEST (test_octvolume_keeps_a_range_that_made_sense)
-{
-  TwoRows two ("db-min=70");
-  expect_picture (two.out,
-      picture_from (two.rows, mean_between (0, n_depths), in_sixty_decibels),
-      "as before");
-  expect_warnings (two.harness.bus, "db-min above db-max", {"db-min is 70"});
-}
-
-TEST (test_octvolume_has_no_middle_of_an_even_number_of_depths)
-{
-  TwoRows two ("surface-smooth=4");
-  expect_picture (two.out,
-      picture_from (two.rows, mean_between (0, n_depths), in_sixty_decibels),
-      "as before");
-  expect_warnings (two.harness.bus, "an even number", {"surface-smooth is 4"});
-}
-
-/* B-scans keep their numbers: the second one is the last of a volume of two. */
-TEST (test_octvolume_length_is_set_by_its_property)
-{
-  Harness harness (volume_line (), frame_caps ("F32LE"));
-  std::vector<Values> rows;
-  for (guint n = 0; n < 4; n++) {
-    if (n == 1)
-      set_together (harness.find ("octvolume"), "b-scans=2");
-    rows.push_back (b_scan_of (levels, n));
-    harness.push (frame_of (levels, rows.back (), n));
-  }
-  Owned<GstBuffer> first = harness.pull ();
-  expect_volume (levels, first, {{}, rows[1]}, "the second of two");
-  fail_unless (is_marked (first));
-  fail_unless (GST_BUFFER_FLAG_IS_SET (first.operator->(), GST_BUFFER_FLAG_DISCONT));
-  expect_volume (levels, harness.pull (), {rows[2], rows[3]}, "of two");
-}
 
 TEST (test_octvolume_length_set_during_negotiation)
 {

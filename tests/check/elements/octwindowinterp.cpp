@@ -23,9 +23,7 @@
 #include "../opencl-check.hpp"
 #include "tablefile.hpp"
 
-using check::expect_warnings;
 using check::Owned;
-using check::set_together;
 
 namespace {
 using check::TableFile;
@@ -132,11 +130,6 @@ class Element : public check::Harness {
 public:
   explicit Element (const std::string &line) : Harness (check::launch (line)) {}
 
-  void set (const char *property, const std::string &value)
-  {
-    gst_util_set_object_arg (G_OBJECT (element ()), property, value.c_str ());
-  }
-
   bool start (const Frame &frame)
   {
     send (gst_event_new_stream_start ("spectra"));
@@ -153,14 +146,6 @@ public:
   GstFlowReturn push (const Frame &frame)
   {
     return Harness::push (new_buffer (context, frame));
-  }
-
-  /* Restarts through READY. */
-  void restart ()
-  {
-    gst_element_set_state (element (), GST_STATE_READY);
-    fail_unless (gst_element_set_state (element (), GST_STATE_PLAYING)
-                 != GST_STATE_CHANGE_FAILURE);
   }
 
   Spectra process (const Frame &frame)
@@ -314,18 +299,6 @@ TEST (test_octwindowinterp_output_caps_say_what_the_spectra_are)
                            "format=F32LE, samples=128, lines=9, framerate=25/1");
   fail_unless (
       gst_caps_is_strictly_equal (caps, expected), "%" GST_PTR_FORMAT, caps.operator->());
-}
-
-TEST (test_octwindowinterp_says_which_spectra_are_too_short_or_too_long)
-{
-  for (gsize samples : {15, 65537}) {
-    Element element ("octwindowinterp");
-    Frame frame = make_frame ("GRAY8", samples, 1);
-    element.start (frame);
-    fail_unless_equals_int (element.push (frame), GST_FLOW_NOT_NEGOTIATED);
-    element.messages ().expect_one_error (
-        {std::to_string (samples) + " samples per A-line, expected 16 to 65536"});
-  }
 }
 
 TEST (test_octwindowinterp_multiplies_by_each_window)
@@ -552,17 +525,6 @@ TEST (test_octwindowinterp_honours_strides_and_offsets_of_any_byte)
   }
 }
 
-TEST (test_octwindowinterp_subtracts_the_mean_from_unaligned_frames_too)
-{
-  for (const char *format : all_formats) {
-    Frame frame = make_frame (format, 129, 35, 3);
-    Chain chain;
-    frame.offset = 3;
-    chain.background = mean_of (frame);
-    check_spectra ("background=frame", frame, chain);
-  }
-}
-
 TEST (test_octwindowinterp_shifts_integers_right_and_leaves_floats)
 {
   for (const char *format : all_formats) {
@@ -582,6 +544,7 @@ TEST (test_octwindowinterp_subtracts_frame_mean_before_resampling)
   for (const char *format : all_formats) {
     for (gsize lines : {1, 2, 17, 1025}) {
       Frame frame = make_frame (format, 96, lines, lines);
+      frame.offset = lines == 17 ? 3 : 0;
       Values wavelengths = make_wavelengths (96);
       TableFile file (wavelengths);
       Chain chain = with_map (wavelengths);
@@ -621,22 +584,6 @@ TEST (test_octwindowinterp_rolling_background_is_mean_of_previous_frames)
   }
 }
 
-TEST (test_octwindowinterp_compensates_dispersion_by_coefficients)
-{
-  for (gsize samples : {64, 999, 2048}) {
-    for (const char *interpolation : {"linear", "lanczos"}) {
-      Values wavelengths = make_wavelengths (samples);
-      TableFile file (wavelengths);
-      Chain chain = with_map (wavelengths);
-      chain.interpolation = interpolation;
-      chain.phase = reference::phase_of (samples, 7.994e-5, -2.67e-8);
-      check_spectra ("dispersion-a2=7.994e-5 dispersion-a3=-2.67e-8 wavelengths="
-                         + file.path + " interpolation=" + interpolation,
-          make_frame ("GRAY16_LE", samples, 3), chain);
-    }
-  }
-}
-
 TEST (test_octwindowinterp_compensates_dispersion_by_file)
 {
   Frame frame = make_frame ("F32LE", 333, 5);
@@ -646,59 +593,6 @@ TEST (test_octwindowinterp_compensates_dispersion_by_file)
   TableFile file (chain.phase);
   chain.background = mean_of (frame);
   check_spectra ("background=frame dispersion-phase=" + file.path, frame, chain);
-}
-
-TEST (test_octwindowinterp_properties_set_together_take_effect_together)
-{
-  Element element ("octwindowinterp");
-  Frame frame = make_frame ("GRAY16_LE", 128, 2);
-  fail_unless (element.start (frame));
-  fail_unless_spectra (element.process (frame), frame, Chain (), "before");
-
-  g_object_freeze_notify (G_OBJECT (element.element ()));
-  g_object_set (element.element (), "wavelength-min", 800.0, nullptr);
-  fail_unless_spectra (element.process (frame), frame, Chain (), "half set");
-  g_object_set (element.element (), "wavelength-max", 900.0, nullptr);
-  g_object_thaw_notify (G_OBJECT (element.element ()));
-  fail_unless_spectra (
-      element.process (frame), frame, with_map (even_wavelengths (800, 900, 128)), "set");
-  fail_unless (element.errors ().empty ());
-}
-
-TEST (test_octwindowinterp_calibration_set_before_its_caps)
-{
-  Element element ("octwindowinterp");
-  Frame frame = make_frame ("GRAY8", 128, 3), longer = make_frame ("GRAY8", 200, 3);
-  TableFile of_128 (make_wavelengths (128)), of_200 (make_wavelengths (200));
-  set_together (element.element (), "wavelengths=" + of_128.path);
-  fail_unless (element.start (frame));
-  fail_unless_spectra (
-      element.process (frame), frame, with_map (make_wavelengths (128)), "128");
-  set_together (element.element (), "wavelengths=" + of_200.path);
-  fail_unless_spectra (
-      element.process (frame), frame, with_map (make_wavelengths (128)), "128 still");
-  expect_warnings (element.bus, "too early", {"wavelengths file " + of_200.path});
-  fail_unless (element.set_caps (longer));
-  fail_unless_spectra (
-      element.process (longer), longer, with_map (make_wavelengths (200)), "200");
-  expect_warnings (element.bus, "new caps", {});
-}
-
-TEST (test_octwindowinterp_missing_file_fails_before_any_data)
-{
-  check::LoneElement element (check::launch ("octwindowinterp wavelengths=/no/such.npy"));
-  fail_if (element.reaches_state (GST_STATE_PAUSED));
-  const Owned<GstMessage> message = gst_bus_pop_filtered (element.bus, GST_MESSAGE_ERROR);
-  Owned<GError> error;
-  fail_unless (message);
-  gst_message_parse_error (message, error.out (), nullptr);
-  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
-  fail_unless (strstr (error->message, "/no/such.npy") != nullptr);
-  fail_unless (element.messages ().errors.empty ());
-
-  gst_element_set_state (element, GST_STATE_READY);
-  set_together (element, "wavelengths=");
-  fail_unless (element.reaches_state (GST_STATE_PAUSED));
 }
 
 static void

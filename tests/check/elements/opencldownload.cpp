@@ -21,39 +21,6 @@ device_pattern (GstOpenCLContext *context, gsize size, guint seed)
 
 /* --- bytes --- */
 
-TEST (test_padded_device_memory_comes_back_in_the_default_layout)
-{
-  Owned<GstOpenCLContext> context = new_context ();
-  for (GstVideoFormat format : {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
-           GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_RGB}) {
-    GstVideoInfo info;
-    fail_unless (gst_video_info_set_format (&info, format, 37, 11));
-    GstCaps *caps = gst_video_info_to_caps (&info);
-    gst_caps_set_features_simple (
-        caps, gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY, nullptr));
-    /* Downstream does not support GstVideoMeta. */
-    GstHarness *harness = gst_harness_new ("opencldownload");
-    gst_harness_set_src_caps (harness, caps);
-    guint seed = 0;
-    for (gint padding : {0, 5, 91}) {
-      for (gsize gap : {0, 3, 150}) {
-        PaddedLayout layout (info, gap, padding);
-        GstBuffer *input = device_pattern (context, layout.size, ++seed);
-        add_layout (input, info, layout);
-        Owned<GstBuffer> output = gst_harness_push_and_pull (harness, input);
-        expect_equal (gst_buffer_get_size (output), info.size);
-        GstVideoMeta *meta = gst_buffer_get_video_meta (output);
-        for (guint p = 0; meta && p < meta->n_planes; p++) {
-          expect_equal (meta->stride[p], info.stride[p]);
-          expect_equal (meta->offset[p], info.offset[p]);
-        }
-        check_lines (output, info, layout, seed);
-      }
-    }
-    gst_harness_teardown (harness);
-  }
-}
-
 /* --- padding --- */
 
 namespace {
@@ -118,49 +85,6 @@ TEST (test_padding_does_not_depend_on_earlier_contents_of_memory)
       different += one[n] != other[n];
     fail_unless (different == 0, "%zu of %zu bytes differ: %s", different, one.size (),
         chain.c_str ());
-  }
-}
-
-TEST (test_a_part_of_device_memory_comes_back)
-{
-  Owned<GstOpenCLContext> context = new_context ();
-  Chain chain ("opencldownload", "application/octet-stream(memory:OpenCLMemory)");
-  Owned<GstBuffer> whole = device_pattern (context, 1000, 3);
-  GstBuffer *part = gst_buffer_copy_region (whole, GST_BUFFER_COPY_MEMORY, 123, 456);
-  Owned<GstBuffer> output = chain.pass (part);
-  const Bytes bytes = pattern (1000, 3);
-  assert_same (read_buffer (output), {bytes.begin () + 123, bytes.begin () + 123 + 456},
-      "the part");
-  check_pattern (whole, 1000, 3);
-}
-
-/* A kernel could not read these memories as one buffer. */
-TEST (test_frames_of_many_device_memories_come_back)
-{
-  Owned<GstOpenCLContext> context = new_context ();
-  Chain chain ("opencldownload", device_gray);
-  Owned<GstBuffer> whole = device_pattern (context, gray_size, 3);
-  GstBuffer *parts =
-      gst_buffer_append (gst_buffer_copy_region (whole, GST_BUFFER_COPY_MEMORY, 0, 1001),
-          gst_buffer_copy_region (whole, GST_BUFFER_COPY_MEMORY, 1001, -1));
-  check_pattern (chain.pass (parts), gray_size, 3);
-}
-
-TEST (test_memory_of_another_context_comes_back)
-{
-  Owned<GstOpenCLContext> context = new_context ();
-  cl_device_id device = gst_opencl_context_get_device (context);
-  cl_int code;
-  OwnedCL<cl_context> handle =
-      clCreateContext (nullptr, 1, &device, nullptr, nullptr, &code);
-  expect_equal (code, CL_SUCCESS);
-  Owned<GstOpenCLContext> other =
-      gst_opencl_context_new_wrapped (handle, device, nullptr, nullptr);
-  Chain chain ("opencldownload", device_gray);
-
-  for (guint i = 0; i < 10; i++) {
-    Owned<GstBuffer> output = chain.pass (device_pattern (other, gray_size, i));
-    check_pattern (output, gray_size, i);
   }
 }
 
@@ -267,18 +191,6 @@ TEST (test_padded_rows_are_passed_only_with_video_meta_support)
     expect_equal (counts.downloads, shares && knows ? 0 : 1);
     gst_harness_teardown (harness);
   }
-}
-
-/* Otherwise a file would contain the bytes after the frame. */
-TEST (test_a_frame_with_bytes_behind_it_comes_back_without)
-{
-  Owned<GstOpenCLContext> context = new_context ();
-  GstHarness *harness = gst_harness_new ("opencldownload");
-  gst_harness_set_src_caps_str (harness, device_gray);
-  Owned<GstBuffer> output =
-      gst_harness_push_and_pull (harness, device_pattern (context, gray_size + 100, 2));
-  check_pattern (output, gray_size, 2);
-  gst_harness_teardown (harness);
 }
 
 TEST (test_a_frame_goes_back_up_as_it_is_where_memory_is_shared)
@@ -434,23 +346,6 @@ TEST (test_upload_and_download_add_no_latency)
 
 /* --- pipelines --- */
 
-TEST (test_seeking_in_mid_stream)
-{
-  Pipeline pipeline ("videotestsrc ! openclupload ! queue ! opencldownload ! "
-                     "appsink name=out max-buffers=1");
-
-  pipeline.start ();
-  for (guint i = 1; i <= 20; i++) {
-    /* After the first frame, others are in flight. */
-    fail_unless (pipeline.pull ());
-    fail_unless (gst_element_seek_simple (
-        pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, i * GST_SECOND));
-    Owned<GstSample> sample = pipeline.pull ();
-    expect_equal (GST_BUFFER_PTS (gst_sample_get_buffer (sample)), i * GST_SECOND);
-  }
-  fail_unless (pipeline.messages ().errors.empty ());
-}
-
 /* Frames that are kept do not change, and do not block new ones. */
 TEST (test_an_application_may_keep_all_frames)
 {
@@ -494,16 +389,6 @@ TEST (test_what_one_branch_writes_the_other_does_not_see)
   expect_equal (n_frames, 30);
 }
 
-TEST (test_both_branches_of_a_tee_get_the_same_bytes)
-{
-  Chain chain ("openclupload ! tee name=t t. ! queue ! opencldownload ! fakesink "
-               "async=false t. ! queue ! opencldownload",
-      system_gray);
-  for (guint i = 0; i < 50; i++) {
-    check_pattern (chain.pass (pattern_buffer (gray_size, i)), gray_size, i);
-  }
-}
-
 /* Downstream changes from system to device memory while frames are in flight. Frames with
  * the old caps still arrive; capsfilter refuses them by default. */
 TEST (test_downstream_changes_its_mind)
@@ -537,19 +422,6 @@ TEST (test_downstream_changes_its_mind)
 }
 
 /* --- errors --- */
-
-TEST (test_a_short_frame_is_a_warning_that_names_both_sizes)
-{
-  Owned<GstOpenCLContext> context = new_context ();
-  for (gsize size : {gray_size - 1, gsize (0)}) {
-    Chain chain ("opencldownload", device_gray);
-    chain.push (device_pattern (context, gray_size, 1));
-    GstBuffer *bad = size ? device_pattern (context, size, 2) : gst_buffer_new ();
-    expect_equal (chain.push (bad), GST_FLOW_OK);
-    expect_contains (chain.messages ().warnings.at (0), {std::to_string (size), "2048"});
-    check_pattern (chain.pull (), gray_size, 1);
-  }
-}
 
 TEST (test_no_pinned_memory_is_one_error)
 {
@@ -590,12 +462,4 @@ TEST (test_a_pipeline_without_device_memory_fails_and_works_after_ready)
     pipeline.set_state (GST_STATE_READY);
   }
   fail_unless (refused >= 1 && done >= 1, "%u refused, %u done", refused, done);
-}
-
-TEST (test_an_unknown_device_fails_the_pipeline_with_one_error)
-{
-  Outcome outcome = run ("videotestsrc num-buffers=5 ! openclupload ! opencldownload "
-                         "name=down device=nonsense ! fakesink");
-  fail_if (outcome.eos);
-  outcome.expect_one_error ({"down: ", "nonsense"});
 }

@@ -94,19 +94,6 @@ TEST (test_a_kernel_of_three_lines_runs_over_video_of_any_width)
   }
 }
 
-/* Without a stride argument the kernel gets rows without padding. */
-TEST (test_a_kernel_without_a_stride_has_its_lines_one_behind_the_other)
-{
-  const char *source = "kernel void k (global const uchar *input, global uchar *output,"
-                       " int width) { size_t i = get_global_id (1) * width"
-                       " + get_global_id (0); output[i] = input[i] / 2; }";
-  Chain chain (with_source (source), video ("GRAY8", 97, 13));
-  const Bytes input = pattern (100 * 13);
-  assert_lines (
-      chain.run (input).bytes, 97, 13,
-      [&] (gsize y, gsize x) { return input[y * 100 + x] / 2; }, "half");
-}
-
 /* A frame that starts within its memory and has padded rows */
 TEST (test_a_kernel_takes_frames_of_any_layout)
 {
@@ -835,26 +822,6 @@ TEST (test_arrays_are_broadcast_over_video)
   }
 }
 
-/* Whole tiles, and parts of them */
-TEST (test_an_expression_multiplies_matrices)
-{
-  for (const gsize length : {1, 15, 40, 131}) {
-    const auto numbers = filled<float> (
-        length * length, [] (gsize n) { return float (int (n * 7 % 19) - 9); });
-    auto expected = filled<double> (length * length, [&] (gsize n) {
-      double sum = 0;
-      for (gsize k = 0; k < length; k++)
-        sum +=
-            double (numbers[n / length * length + k]) * numbers[k * length + n % length];
-      return sum;
-    });
-    const std::string size = std::to_string (length);
-    Chain chain ("openclkernel name=k expression=\"x @ x\"",
-        tensors ("float32", size + ":" + size));
-    assert_near<float> (chain.run (bytes_of (numbers)).bytes, expected, 0, size.c_str ());
-  }
-}
-
 TEST (test_an_expression_has_index_and_time)
 {
   Chain chain (
@@ -917,17 +884,6 @@ TEST (test_arrays_with_a_batch_axis_become_pictures)
         tensors ("uint8", row.dimensions));
     fail_unless (chain.run (pattern (60)).bytes == pattern (60), "%s", row.dimensions);
   }
-}
-
-/* NNStreamer's tensor_converter always writes four dimensions. */
-TEST (test_caps_of_nnstreamer_pass)
-{
-  Chain chain ("openclkernel name=k expression=\"x / 255\" ! other/tensors" DEVICE
-               ",types=float32,dimensions=(string)3:4:2:1",
-      tensors ("uint8", "3:4:2:1"));
-  const Bytes input = pattern (24);
-  assert_near<float> (chain.run (input).bytes,
-      filled<double> (24, [&] (gsize n) { return input[n] / 255.0; }), 1e-6, "tensor");
 }
 
 /* A buffer with other owners is not changed, even if the kernel may write its input. */
@@ -1192,25 +1148,6 @@ TEST (test_a_file_that_is_mended_is_read_again_while_it_plays)
   fail_unless (messages_on (chain.bus).warnings.empty ());
 }
 
-/* After an error the element works again, and others on the device are not affected. */
-TEST (test_a_mistake_leaves_others_on_the_device_alone)
-{
-  Chain other ("openclkernel expression=\"x * 2\"", tensors ("int32", "4"));
-  Chain chain (with_source ("kernel void k (global int *output) { nothing; }"),
-      tensors ("int32", "4"));
-  const Bytes input = bytes_of (std::vector<gint32> (4, 5));
-  const Bytes twice = bytes_of (std::vector<gint32> (4, 10));
-  fail_unless (other.run (input).bytes == twice);
-  chain.start ();
-  chain.push (input);
-  fail_unless_equals_int (
-      int (messages_on (chain.bus, 20 * GST_SECOND).errors.size ()), 1);
-  fail_unless (other.run (input).bytes == twice);
-  gst_element_set_state (chain.pipeline, GST_STATE_NULL);
-  g_object_set (chain.element (), "source", nullptr, "expression", "x * 2", nullptr);
-  fail_unless (chain.run (input).bytes == twice);
-}
-
 /* A stop waits for the work in flight on the device, and no longer. */
 TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
 {
@@ -1254,22 +1191,6 @@ TEST (test_output_caps_set_during_negotiation_apply_to_next_frame)
   check::set_during_negotiation (chain.element (), caps + "7");
   expect_equal (chain.run (input).bytes.size (), gsize (3));
   expect_equal (chain.run (input).bytes.size (), gsize (7));
-}
-
-/* The contents of an array that a kernel writes are kept from frame to frame. */
-TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
-{
-  Folder folder;
-  const std::string zeros =
-      save<float> (folder, "z.npy", NumberType::f32, {4}, {0, 0, 0, 0});
-  const char *source = "kernel void k (global const float *input, global float *output, "
-                       "global float *sum) { size_t n = get_global_id (0); "
-                       "output[n] = sum[n] += input[n]; }";
-  Chain chain (
-      with_source (source, "arguments=a,sum=" + zeros), tensors ("float32", "4"));
-  for (int n = 1; n < 5; n++)
-    assert_near<float> (chain.run (bytes_of (std::vector<float> (4, 2))).bytes,
-        std::vector<double> (4, 2 * n), 0, "sum");
 }
 
 /* --- state between frames --- */
@@ -1641,49 +1562,7 @@ TEST (test_atomic_functions_on_the_output_are_one_warning_without_fill_output)
   }
 }
 
-/* --- links --- */
-
-TEST (test_it_links_between_a_camera_and_a_key)
-{
-  const check::Outcome outcome = check::run (
-      "videotestsrc num-buffers=5 ! video/x-raw,format=YUY2,width=64,height=48 ! "
-      "openclupload ! "
-      "openclconvert ! openclkernel expression=\"sqrt (x)\" ! chromakey ! keyfill ! "
-      "opencldownload ! fakesink");
-  fail_unless (outcome.eos && outcome.errors.empty ());
-}
-
-/* Decibels to amplitudes, by a kernel and by an expression, real and complex.
- * programlinks.cpp checks the values. */
-TEST (test_depth_of_oct_goes_into_a_file)
-{
-  struct Row {
-    const char *format, *program, *shape;
-  };
-  const Row rows[] = {
-      {"F32LE", "expression=\"exp10 (x / 20)\"", "(4, 32, 128)"},
-      {"CF32LE", "expression=\"x * 2\"", "(4, 32, 128)"},
-      {"CF32LE",
-          "source=\"kernel void k (global const float2 *input, global float *output) { "
-          "size_t n = get_global_id (0); output[n] = length (input[n]); }\" "
-          "output-caps=other/tensors,types=float32,dimensions=(string)128:32",
-          "(4, 32, 128)"},
-  };
-  for (const Row &row : rows) {
-    Folder folder;
-    const std::string file = folder.file ("depth.npy");
-    const check::Outcome outcome = check::run (
-        "octtestsrc num-buffers=4 pattern=mirrors depths=<20> amplitudes=<1000> ! "
-        "video/x-raw(memory:OpenCLMemory),width=256,height=32 ! octwindowinterp ! octfft "
-        "! "
-        "application/x-oct(memory:OpenCLMemory),format="
-        + std::string (row.format) + " ! openclkernel " + row.program
-        + " ! npysink location=" + file);
-    fail_unless (outcome.eos && outcome.errors.empty (), "%s", row.program);
-    const std::string text = check::contents_of (file);
-    fail_unless (text.find (row.shape) < 128, "%s: %.128s", row.program, text.c_str ());
-  }
-}
+/* --- local memory --- */
 
 namespace {
 /* Runs a kernel with two local-memory arguments of `a` and `b` bytes, which declares

@@ -229,7 +229,7 @@ TEST_ROWS (test_reductions_agree_with_double_precision,
     })
 {
   /* Each pair of layout and operation is a program, so the operations take turns. */
-  gsize turn = row.label.size ();
+  gsize turn = row.shape.back () / 2;
   for (const auto &[operation, compute] : operations) {
     if (turn++ % 3 == 0 && (operation.substr (0, 3) != "arg" || row.axes.size () == 1))
       check_floats (operation, row.shape, row.axes);

@@ -729,31 +729,6 @@ TEST_ROWS (test_decoder_finds_connected_regions, {0.2, 0.4, 0.5, 0.8})
           limits, columns * 2, rows * 3));
 }
 
-/* A white rectangle in the frame comes back at its place, by the map of text that shows red. */
-TEST_ROWS (test_decoder_undoes_fit, {"stretch", "letterbox", "crop"})
-{
-  OnnxModel model;
-  model.input ("frame", {1, 3, 64, 64}).output ("map", {1, 1, 64, 64});
-  model.constant ("filter", {1, 3, 1, 1}, {1, 0, 0});
-  model.node ("Conv", {"frame", "filter"}, {"map"});
-  const int width = 256, height = 128;
-  const Box box = {96, 48, 160, 80};
-  Decoder decoder (model, std::string ("fit=") + row, "", width, height);
-  Bytes frame (gsize (width * height * 4), 0);
-  for (int y = int (box.top); y < int (box.bottom); y++)
-    for (int x = int (box.left); x < int (box.right); x++)
-      frame[gsize ((y * width + x) * 4)] = 255;
-  const auto found = regions_of (decoder.harness.pass (buffer_of (frame)));
-  fail_unless_equals_int (found.size (), 1);
-  /* The middle stays, and each side grew by the same number of the map's pixels. */
-  const double x = std::string (row) == "crop" ? 2 : 4,
-               y = std::string (row) == "letterbox" ? 4 : 2;
-  const double grown = 1.6 * (64 / x) * (32 / y) / (2 * (64 / x + 32 / y));
-  expect_found (found, {{"text", 1,
-                           {box.left - grown * x, box.top - grown * y,
-                               box.right + grown * x, box.bottom + grown * y}}});
-}
-
 /* --- errors, messages --- */
 
 struct Refused {

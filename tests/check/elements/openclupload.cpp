@@ -119,26 +119,6 @@ TEST (test_every_video_format_comes_back_as_it_was)
 static const char *const linear_formats[] = {"GRAY8", "GRAY16_LE", "I420", "NV12", "NV21",
     "Y42B", "Y444", "RGB", "RGBA", "UYVY", "P010_10LE", "A420", "YVU9", "RGB16"};
 
-TEST (test_padded_lines_and_gaps_between_planes_are_honoured)
-{
-  for (const char *format : linear_formats) {
-    GstVideoInfo info;
-    fail_unless (
-        gst_video_info_set_format (&info, gst_video_format_from_string (format), 37, 11));
-    Chain chain ("openclupload ! opencldownload");
-    gst_harness_set_src_caps (chain, gst_video_info_to_caps (&info));
-    guint seed = 0;
-    for (gint padding : {0, 5, 64}) {
-      for (gsize gap : {0, 7, 100}) {
-        PaddedLayout layout (info, gap, padding);
-        seed++;
-        check_lines (chain.pass (padded_buffer (info, layout, seed)), info, layout, seed);
-      }
-    }
-    fail_unless (chain.messages ().errors.empty ());
-  }
-}
-
 /* Six rows have three rows of chroma, but two in each field. */
 TEST (test_each_field_keeps_all_its_lines_of_chroma)
 {
@@ -163,26 +143,6 @@ TEST (test_each_field_keeps_all_its_lines_of_chroma)
     }
     gst_video_frame_unmap (&frame);
   }
-}
-
-TEST (test_padded_lines_in_pinned_memory_are_honoured)
-{
-  Owned<GstOpenCLContext> context = new_context ();
-  GstVideoInfo info;
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 37, 11);
-  PaddedLayout layout (info, 3, 9);
-  Chain chain ("openclupload");
-  gst_harness_set_src_caps (chain, gst_video_info_to_caps (&info));
-
-  GstBuffer *pinned = gst_buffer_new ();
-  gst_buffer_append_memory (
-      pinned, gst_opencl_host_memory_new (context, layout.size, nullptr));
-  write_memory (gst_buffer_peek_memory (pinned, 0), pattern (layout.size, 4));
-  add_layout (pinned, info, layout);
-
-  Owned<GstBuffer> output = chain.pass (pinned);
-  fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (output, 0)));
-  check_lines (output, info, layout, 4);
 }
 
 /* Planes that cannot be copied row by row */
@@ -256,29 +216,6 @@ TEST (test_held_buffers_keep_their_bytes_when_larger_ones_arrive)
     held.push_back (chain.pass (pattern_buffer (sizes[i], i)));
   for (guint i = 0; i < held.size (); i++)
     check_pattern (held[i], sizes[i], i);
-}
-
-TEST (test_buffers_of_many_memories_are_uploaded_as_one)
-{
-  Chain chain ("openclupload", system_gray);
-  Owned<GstOpenCLContext> context = new_context ();
-  const Bytes whole = pattern (gray_size, 9);
-
-  /* System, pinned and device memory in one frame */
-  GstBuffer *parts = gst_buffer_new ();
-  gsize filled = 0;
-  for (GstMemory *part : {gst_allocator_alloc (nullptr, 100, nullptr),
-           gst_opencl_host_memory_new (context, 900, nullptr),
-           gst_opencl_memory_new (context, gray_size - 1000, nullptr)}) {
-    const auto start = whole.begin () + filled;
-    write_memory (part, {start, start + part->size});
-    filled += part->size;
-    gst_buffer_append_memory (parts, part);
-  }
-
-  Owned<GstBuffer> output = chain.pass (parts);
-  expect_equal (gst_buffer_n_memory (output), 1);
-  check_pattern (output, gray_size, 9);
 }
 
 TEST (test_alternate_fields_come_back_as_they_were)
@@ -468,32 +405,6 @@ TEST (test_ordinary_memory_is_uploaded_once_on_any_device)
   expect_equal (counts.upload_bytes, 5 * gray_size);
 }
 
-static void
-note_free (gpointer freed, GstMiniObject *object)
-{
-  g_atomic_int_set (static_cast<gint *> (freed), TRUE);
-}
-
-TEST (test_ordinary_memory_is_kept_until_the_device_has_read_it)
-{
-  Chain chain ("openclupload", system_gray);
-  Owned<GstOpenCLContext> context = new_context ();
-  GstBuffer *buffer = pattern_buffer (gray_size, 5);
-  gint freed = FALSE;
-  gst_mini_object_weak_ref (GST_MINI_OBJECT (buffer), note_free, &freed);
-
-  Gate gate (context, GST_OPENCL_QUEUE_UPLOAD);
-  /* The call returns although the upload cannot have begun. */
-  Owned<GstBuffer> output = chain.pass (buffer);
-  g_usleep (50000);
-  fail_if (g_atomic_int_get (&freed));
-  gate.open ();
-  check_pattern (output, gray_size, 5);
-  for (guint i = 0; i < 500 && !g_atomic_int_get (&freed); i++)
-    g_usleep (10000);
-  fail_unless (g_atomic_int_get (&freed));
-}
-
 TEST (test_host_runs_ahead_by_async_depth_frames_and_no_more)
 {
   Chain chain ("openclupload async-depth=3", system_gray);
@@ -595,16 +506,6 @@ TEST (test_a_short_frame_is_a_warning_that_names_both_sizes)
   }
 }
 
-/* As a driver pads a frame to whole pages, or as a meta defines */
-TEST (test_a_frame_may_end_with_padding)
-{
-  for (gsize padding : {1, 64, 2047}) {
-    Chain chain ("openclupload ! opencldownload", system_gray);
-    check_pattern (chain.pass (pattern_buffer (gray_size + padding, 1)), gray_size, 1);
-    fail_unless (chain.messages ().is_clean ());
-  }
-}
-
 /* A GstVideoMeta gives the offsets of the planes, in memory of any size. */
 TEST (test_a_frame_with_a_meta_may_be_part_of_a_larger_buffer)
 {
@@ -672,28 +573,4 @@ TEST_ROWS (test_an_unknown_device_is_one_error_that_names_it, {"environment", "p
   g_object_set (static_cast<GstElement *> (upload), "device", "0:0", nullptr);
   fail_unless (
       upload.reaches_state (GST_STATE_NULL) && upload.reaches_state (GST_STATE_PAUSED));
-}
-
-TEST (test_the_environment_names_the_device_by_index_and_by_name)
-{
-  Owned<GstOpenCLContext> context = new_context ();
-  for (const gchar *choice : {"0:0", gst_opencl_context_get_device_name (context)}) {
-    g_setenv ("GST_OPENCL_DEVICE", choice, TRUE);
-    LoneElement upload ("openclupload");
-    fail_unless (upload.reaches_state (GST_STATE_PAUSED));
-  }
-  g_unsetenv ("GST_OPENCL_DEVICE");
-}
-
-/* A frame smaller than its caps is dropped. Of a larger frame, a part is visible. */
-TEST (test_a_video_meta_that_contradicts_the_caps_is_a_warning)
-{
-  Chain chain ("openclupload", system_gray);
-  GstBuffer *buffer = pattern_buffer (gray_size, 1);
-  gsize offset[GST_VIDEO_MAX_PLANES] = {0};
-  gint stride[GST_VIDEO_MAX_PLANES] = {64};
-  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_FORMAT_GRAY8, 64, 31, 1, offset, stride);
-  expect_equal (chain.push (buffer), GST_FLOW_OK);
-  expect_contains (chain.messages ().warnings.at (0), {"64x31", "64x32"});
 }

@@ -91,20 +91,6 @@ TEST (test_splashkey_is_its_rule_frame_after_frame)
   }
 }
 
-TEST (test_splashkey_is_its_rule_in_every_format_and_layout)
-{
-  for (const auto &format : keying_frames::formats) {
-    ElementUnderTest element ("splashkey");
-    Store store;
-    int time = 0;
-    for (const Layout &layout : keying_frames::layouts) {
-      Picture picture = scene (77, 41, time++);
-      assert_same (element.run (picture, format, layout), store.key (picture, 16, 0.12),
-          format.name);
-    }
-  }
-}
-
 TEST (test_splashkey_follows_slow_changes_of_light_and_sees_sudden_ones)
 {
   ElementUnderTest element ("splashkey tolerance=0.04");

@@ -364,16 +364,6 @@ TEST (test_context_is_made_where_the_driver_does_not_tell_the_platform)
 
 /* --- sharing --- */
 
-TEST (test_context_is_the_same_for_whoever_asks_for_the_device)
-{
-  Owned<GstOpenCLContext> first = new_context ();
-  std::vector<Owned<GstOpenCLContext>> got (8);
-
-  together (got.size (), [&] (guint i) { got[i] = new_context (); });
-  for (const auto &context : got)
-    fail_unless (context == first);
-}
-
 TEST (test_context_is_made_once_by_threads_that_start_together)
 {
   unsigned made = counting::count (counting::CREATE_CONTEXT);
@@ -444,18 +434,6 @@ TEST (test_context_that_nobody_has_is_made_and_announced)
   ensure (chain.last);
   fail_unless (chain.last->context == chain.first->context);
   expect_equal (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
-}
-
-TEST (test_context_can_be_given_by_the_application_beforehand)
-{
-  Chain chain;
-  Owned<GstOpenCLContext> registered = new_context ();
-  Owned<GstOpenCLContext> own = new_other_context (registered);
-
-  set_context (chain.pipeline, own);
-  fail_unless (chain.first->context == own && chain.last->context == own);
-  ensure (chain.first);
-  fail_unless (chain.first->context == own);
 }
 
 static GstBusSyncReply

@@ -21,6 +21,8 @@ using fourier::Complex;
 using fourier::Line;
 
 namespace {
+const bool takes_long = set_test_timeout (600);
+
 const double tolerance = 1e-6;       /* RMS error, relative to the RMS of the values */
 const double worst_tolerance = 2e-6; /* error of one value, relative to the largest */
 const float untouched = 12345.678f;
@@ -313,17 +315,6 @@ check_case (const Device &device, GstOpenCLFFTLibrary library, const Case &which
   gst_opencl_fft_free (fft);
 }
 
-/* Checks both directions of real and complex samples. */
-void
-check_all_kinds (const Device &device, GstOpenCLFFTLibrary library, gsize columns,
-    gsize rows, gsize batch)
-{
-  for (bool real : {true, false}) {
-    for (bool inverse : {false, true})
-      check_case (device, library, {columns, rows, batch, real, inverse});
-  }
-}
-
 void
 assert_refused (
     const Device &device, const GstOpenCLFFTDescription &description, const char *message)
@@ -353,68 +344,22 @@ check_cases (GstOpenCLFFTLibrary library, const std::vector<Case> &cases)
     check_case (device, library, which);
 }
 
-TEST (test_vkfft_is_right_for_common_lengths)
+/* arrays.py compares all lengths up to 128 and random ones, in one and two dimensions, with
+ * NumPy. Here are the edges: the lengths of OCT, factors that are large primes, single
+ * lines, and lines that are longer than local memory, which VkFFT cannot transform as real
+ * ones of odd length. */
+TEST (test_fft_values)
 {
-  for (gsize length : {64, 1000, 1001, 1024, 1536, 2000, 2048, 4096, 8192, 16384})
-    check_cases (VKFFT, {{length, 1, 7, true}});
-  check_cases (VKFFT, {{2048, 1, 1, true}, {1000, 1, 7}, {2048, 1, 7}, {16384, 1, 7}});
-}
-
-TEST (test_vkfft_is_right_for_lengths_with_large_prime_factors)
-{
-  check_cases (VKFFT, {{17, 1, 3, true}, {127, 1, 3}, {2039, 1, 3, true}, {2039, 1, 3},
-                          {4099, 1, 3}, {9999, 1, 3, true}, {16337, 1, 3, true}});
-}
-
-TEST (test_vkfft_is_right_in_every_direction)
-{
-  Device device;
-  for (gsize length : {3, 64})
-    check_all_kinds (device, VKFFT, length, 1, 6);
   check_cases (VKFFT,
-      {{2, 1, 6, true, true}, {2, 1, 6}, {31, 1, 6, false, true}, {999, 1, 6, true, true},
-          {2039, 1, 6, true, true}, {2048, 1, 6, false, true}, {2048, 1, 6, true, true},
-          {128, 1, 1, true}, {16384, 1, 3, true, true}});
-}
-
-TEST (test_clfft_is_right_in_every_direction)
-{
-  if (!check::has_clfft ())
-    return; /* test_clfft_is_refused_where_it_is_not_built */
-  Device device;
-  check_all_kinds (device, CLFFT, 64, 1, 7);
-  check_cases (CLFFT,
-      {{2, 1, 7, false, true}, {3, 1, 7, true, true}, {3, 1, 7, true}, {1001, 1, 7},
-          {1001, 1, 7, true}, {2048, 1, 7, true, true}, {16384, 1, 3, true}});
-}
-
-TEST (test_vkfft_is_right_in_two_dimensions)
-{
-  Device device;
-  check_all_kinds (device, VKFFT, 64, 48, 3);
-  check_cases (VKFFT, {{31, 31, 1}, {31, 31, 1, true}, {37, 60, 2, true, true},
-                          {2, 129, 2, false, true}, {128, 63, 2, true, true}});
-}
-
-TEST (test_a_large_image_is_right)
-{
-  Device device;
-  check_case (device, VKFFT, {512, 512, 1, true});
-  check_case (device, VKFFT, {512, 512, 1, true, true});
-}
-
-TEST (test_clfft_is_right_in_two_dimensions)
-{
-  if (check::has_clfft ()) /* test_clfft_is_refused_where_it_is_not_built */
-    check_cases (CLFFT, {{33, 35, 1, true}, {48, 30, 3, false, true}});
-}
-
-/* Longer than local memory; VkFFT has no real transform of odd lengths there. */
-TEST (test_long_odd_lines_are_right_in_both_directions)
-{
-  Device device;
-  for (bool inverse : {false, true})
-    check_case (device, VKFFT, {295245, 1, 2, true, inverse});
+      {{2048, 1, 7, true}, {2048, 1, 1, true}, {1001, 1, 7, true}, {16384, 1, 7, true},
+          {16384, 1, 3, true, true}, {2039, 1, 3, true}, {2039, 1, 6, true, true},
+          {16337, 1, 3, true}, {2, 1, 6, true, true}, {3, 1, 6}, {295245, 1, 2, true},
+          {295245, 1, 2, true, true}, {31, 31, 1, true}, {2, 129, 2, false, true},
+          {512, 512, 1, true}, {512, 512, 1, true, true}});
+  if (check::has_clfft ()) /* otherwise it is refused, see below */
+    check_cases (
+        CLFFT, {{3, 1, 7, true, true}, {1001, 1, 7, true}, {2048, 1, 7, true, true},
+                   {16384, 1, 3, true}, {33, 35, 1, true}, {48, 30, 3, false, true}});
 }
 
 TEST (test_any_strides_are_honoured_and_gaps_left_alone)
@@ -422,12 +367,10 @@ TEST (test_any_strides_are_honoured_and_gaps_left_alone)
   const Case cases[] = {
       /* Gaps between lines: even, odd, on either side. */
       {64, 1, 5, false, false, {1, 0, 70}, {1, 0, 67}},
-      {64, 1, 5, true, false, {1, 0, 66}, {1, 0, 40}},
       {64, 1, 5, true, false, {1, 0, 67}, {1, 0, 33}},
       {63, 1, 4, true, false, {1, 0, 64}, {1, 0, 33}},
       {64, 1, 5, true, true, {1, 0, 40}, {1, 0, 67}},
       {64, 1, 6, true, true, {1, 0, 40}, {1, 0, 70}},
-      {64, 1, 6, false, true, {1, 0, 65}, {1, 0, 80}},
       /* Samples that are not adjacent: columns of an image, channels of a frame. */
       {64, 1, 9, false, false, {9, 0, 1}, {9, 0, 1}},
       {60, 1, 3, true, false, {3, 0, 1}, {1, 0, 50}},
@@ -438,7 +381,7 @@ TEST (test_any_strides_are_honoured_and_gaps_left_alone)
   };
   check_cases (VKFFT, {std::begin (cases), std::end (cases)});
   if (check::has_clfft ()) /* clFFT supports any strides itself */
-    check_cases (CLFFT, {cases[0], cases[2], cases[5], cases[8], cases[10]});
+    check_cases (CLFFT, {cases[0], cases[1], cases[4], cases[6], cases[8]});
 }
 
 TEST (test_any_strides_of_images_are_honoured_and_gaps_left_alone)
@@ -448,21 +391,14 @@ TEST (test_any_strides_of_images_are_honoured_and_gaps_left_alone)
       {40, 24, 4, true, true, {1, 0, 0}, {4, 160, 1}},
       /* Gaps behind rows and behind images. */
       {40, 24, 3, true, false, {1, 48, 1200}, {1, 21, 600}},
-      {40, 24, 3, true, false, {1, 41, 1001}, {1, 23, 0}},
-      {40, 24, 3, true, true, {1, 25, 0}, {1, 44, 1100}},
       {40, 24, 2, true, true, {1, 21, 0}, {1, 41, 1001}},
-      {40, 24, 3, false, false, {1, 50, 1300}, {1, 41, 1001}},
       {40, 24, 3, false, true, {1, 50, 1300}, {1, 41, 1001}},
       /* Rows and transforms are exchanged. */
       {40, 24, 3, false, false, {1, 120, 40}, {1, 0, 0}},
   };
-  Device device;
-  for (const Case &which : cases)
-    check_case (device, VKFFT, which);
-  if (check::has_clfft ()) { /* slow to compile */
-    check_case (device, CLFFT, cases[0]);
-    check_case (device, CLFFT, {40, 24, 2, true, true, {1, 25, 0}, {1, 44, 1100}});
-  }
+  check_cases (VKFFT, {std::begin (cases), std::end (cases)});
+  if (check::has_clfft ()) /* slow to compile */
+    check_cases (CLFFT, {cases[0], {40, 24, 2, true, true, {1, 25, 0}, {1, 44, 1100}}});
 }
 
 TEST (test_long_lines_with_gaps_are_right_too)
@@ -498,84 +434,41 @@ TEST (test_any_number_of_lines_is_transformed)
   check_case (device, VKFFT, {16, 16, 301, true, true});
 }
 
-TEST (test_forward_and_inverse_multiply_by_the_number_of_samples)
+/* Frames in flight on another queue of the context, of a plan that is freed meanwhile */
+TEST (test_a_plan_transforms_frames_without_allocation_or_wait)
 {
-  const gsize columns = 16, rows = 12;
-  Device device;
-  for (GstOpenCLFFTLibrary library : libraries ()) {
-    GstOpenCLFFT *forward = make_plan (device, library, {columns, rows, 1, true});
-    GstOpenCLFFT *inverse = make_plan (device, library, {columns, rows, 1, true, true});
-    Buffers buffers ({columns, rows, 1, true}, *gst_opencl_fft_get_description (forward));
-    const cl::Buffer from = device.buffer (buffers.input.contents ());
-    const cl::Buffer bins = device.buffer (buffers.output.contents ());
-    const cl::Buffer back = device.buffer (buffers.input.contents ());
-    assert_enqueued (forward, device.queue, from, bins);
-    assert_enqueued (inverse, device.queue, bins, back);
-    for (Complex &value : buffers.input.images[0])
-      value *= columns * rows;
-    assert_values ("there and back", buffers.input, device.read (device.queue, back));
-    gst_opencl_fft_free (forward);
-    gst_opencl_fft_free (inverse);
-  }
-}
-
-TEST (test_a_plan_transforms_one_frame_after_another)
-{
-  const Case which = {64, 1, 5, true};
-  Device device;
-  for (GstOpenCLFFTLibrary library : libraries ()) {
-    GstOpenCLFFT *fft = make_plan (device, library, which);
-    std::vector<Buffers> frames;
-    std::vector<cl::Buffer> inputs, outputs;
-    for (unsigned seed : {1, 2}) {
-      frames.emplace_back (which, *gst_opencl_fft_get_description (fft), seed);
-      inputs.push_back (device.buffer (frames.back ().input.contents ()));
-      outputs.push_back (device.buffer (frames.back ().input.contents ()));
-      outputs.back () = device.buffer (std::vector<float> (
-          gst_opencl_fft_get_output_size (fft) / sizeof (float), untouched));
-      assert_enqueued (fft, device.queue, inputs.back (), outputs.back ());
-    }
-    for (gsize n = 0; n < frames.size (); n++)
-      assert_values (
-          which.name (library), frames[n].output, device.read (device.queue, outputs[n]));
-    gst_opencl_fft_free (fft);
-  }
-}
-
-TEST (test_a_plan_may_be_freed_before_its_transform_has_finished)
-{
-  Device device;
-  const Case cases[] = {{64, 1, 301, true}, {60, 1, 300, true, true, {}, {3, 0, 180}}};
-  for (GstOpenCLFFTLibrary library : libraries ()) {
-    for (const Case &which : cases) {
-      GstOpenCLFFT *fft = make_plan (device, library, which);
-      const Buffers buffers (which, *gst_opencl_fft_get_description (fft));
-      const cl::Buffer input = device.buffer (buffers.input.contents ());
-      const cl::Buffer output = device.buffer (std::vector<float> (
-          gst_opencl_fft_get_output_size (fft) / sizeof (float), untouched));
-      assert_enqueued (fft, device.queue, input, output);
-      gst_opencl_fft_free (fft);
-      assert_values (
-          which.name (library), buffers.output, device.read (device.queue, output));
-    }
-  }
-}
-
-TEST (test_a_plan_works_on_any_queue_of_its_context)
-{
+  const Case cases[] = {{64, 1, 301, true}, {16, 12, 2, true, true},
+      {60, 1, 300, true, true, {}, {3, 0, 180}}};
   Device device;
   cl_command_queue queue =
       gst_opencl_context_get_queue (device.context, GST_OPENCL_QUEUE_UPLOAD);
-  const Case which = {64, 1, 3};
+  const auto waits = [] {
+    return counting::count (counting::WAIT_FOR_EVENTS)
+           + counting::count (counting::FINISH);
+  };
   for (GstOpenCLFFTLibrary library : libraries ()) {
-    GstOpenCLFFT *fft = make_plan (device, library, which);
-    const Buffers buffers (which, *gst_opencl_fft_get_description (fft));
-    const cl::Buffer input = device.buffer (buffers.input.contents ());
-    const cl::Buffer output = device.buffer (buffers.output.contents ());
-    clFinish (device.queue); /* a plan's first transform may still be in flight */
-    assert_enqueued (fft, queue, input, output);
-    assert_values (which.name (library), buffers.output, device.read (queue, output));
-    gst_opencl_fft_free (fft);
+    for (const Case &which : cases) {
+      GstOpenCLFFT *fft = make_plan (device, library, which);
+      std::vector<Buffers> frames;
+      std::vector<cl::Buffer> inputs, outputs;
+      for (unsigned seed : {1, 2}) {
+        frames.emplace_back (which, *gst_opencl_fft_get_description (fft), seed);
+        inputs.push_back (device.buffer (frames.back ().input.contents ()));
+        outputs.push_back (device.buffer (std::vector<float> (
+            gst_opencl_fft_get_output_size (fft) / sizeof (float), untouched)));
+      }
+      clFinish (device.queue); /* a plan's first transform may still be in flight */
+      const unsigned made = counting::allocations (), waited = waits ();
+      fail_unless (made > 0); /* the counter works */
+      for (gsize n = 0; n < frames.size (); n++)
+        assert_enqueued (fft, queue, inputs[n], outputs[n]);
+      expect_equal (counting::allocations (), made);
+      expect_equal (waits (), waited);
+      gst_opencl_fft_free (fft);
+      for (gsize n = 0; n < frames.size (); n++)
+        assert_values (
+            which.name (library), frames[n].output, device.read (queue, outputs[n]));
+    }
   }
 }
 
@@ -629,34 +522,6 @@ TEST (test_a_transform_in_place_or_of_too_small_a_buffer_is_refused)
     expect_equal (error->message, bad.message);
   }
   gst_opencl_fft_free (fft);
-}
-
-TEST (test_enqueue_does_not_allocate_or_wait)
-{
-  const Case cases[] = {{64, 1, 3, true}, {16, 12, 2, true, true},
-      {60, 1, 3, true, false, {3, 0, 1}, {2, 0, 1000}}};
-  Device device;
-  for (GstOpenCLFFTLibrary library : libraries ()) {
-    for (const Case &which : cases) {
-      GstOpenCLFFT *fft = make_plan (device, library, which);
-      const Buffers buffers (which, *gst_opencl_fft_get_description (fft));
-      const cl::Buffer input = device.buffer (buffers.input.contents ());
-      const cl::Buffer output = device.buffer (buffers.output.contents ());
-      const unsigned made = counting::allocations ();
-      const unsigned waits = counting::count (counting::WAIT_FOR_EVENTS)
-                             + counting::count (counting::FINISH);
-      fail_unless (made > 0); /* the counter works */
-      for (int n = 0; n < 3; n++)
-        assert_enqueued (fft, device.queue, input, output);
-      expect_equal (counting::allocations (), made);
-      expect_equal (counting::count (counting::WAIT_FOR_EVENTS)
-                        + counting::count (counting::FINISH),
-          waits);
-      assert_values (
-          which.name (library), buffers.output, device.read (device.queue, output));
-      gst_opencl_fft_free (fft);
-    }
-  }
 }
 
 TEST (test_a_description_says_how_it_was_filled_in)
@@ -751,42 +616,24 @@ TEST (test_auto_takes_vkfft_and_a_named_library_is_kept)
   }
 }
 
-TEST (test_clfft_refuses_a_length_with_a_larger_prime_factor_than_13)
-{
-  Device device;
-  if (!check::has_clfft ())
-    return; /* test_clfft_is_refused_where_it_is_not_built */
-  assert_length_refused (device, CLFFT, 2039,
-      "clFFT cannot transform 2039 samples: prime factors must be at most 13; "
-      "use fft-library=vkfft or auto");
-  assert_length_refused (device, CLFFT, 34,
-      "clFFT cannot transform 34 samples: prime factors must be at most 13; "
-      "use fft-library=vkfft or auto");
-  assert_refused (device, Case{64, 34, 1}.description (CLFFT),
-      "clFFT cannot transform 34 samples: prime factors must be at most 13; "
-      "use fft-library=vkfft or auto");
-  fail_unless (gst_opencl_fft_library_accepts (CLFFT, 1001));
-}
-
-TEST (test_clfft_is_refused_where_it_is_not_built)
+TEST (test_lengths_that_a_library_cannot_transform_are_refused)
 {
   Device device;
   fail_unless (gst_opencl_fft_library_is_built (GST_OPENCL_FFT_LIBRARY_AUTO));
   fail_unless (gst_opencl_fft_library_is_built (VKFFT));
   fail_unless (gst_opencl_fft_library_accepts (GST_OPENCL_FFT_LIBRARY_AUTO, 2039));
-  expect_equal (gst_opencl_fft_library_accepts (CLFFT, 64),
-      gst_opencl_fft_library_is_built (CLFFT));
-  if (!check::has_clfft ())
-    assert_length_refused (
-        device, CLFFT, 64, "Built without clFFT: use fft-library=vkfft or auto");
-}
-
-TEST (test_a_line_of_one_sample_is_refused)
-{
-  Device device;
+  expect_equal (gst_opencl_fft_library_is_built (CLFFT), check::has_clfft ());
+  expect_equal (gst_opencl_fft_library_accepts (CLFFT, 1001), check::has_clfft ());
   for (GstOpenCLFFTLibrary library : {VKFFT, GST_OPENCL_FFT_LIBRARY_AUTO})
     assert_length_refused (device, library, 1,
         "VkFFT cannot transform 1 samples: expected at least 2 samples");
+  const char *const prime = "clFFT cannot transform 34 samples: prime factors must be at "
+                            "most 13; use fft-library=vkfft or auto",
+                    *const not_built =
+                        "Built without clFFT: use fft-library=vkfft or auto";
+  assert_length_refused (device, CLFFT, 34, check::has_clfft () ? prime : not_built);
+  assert_refused (device, Case{64, 34, 1}.description (CLFFT),
+      check::has_clfft () ? prime : not_built);
 }
 
 TEST (test_launches_are_counted)

@@ -400,15 +400,6 @@ TEST (test_filter_honours_strides_and_offsets_of_its_input)
   }
 }
 
-TEST (test_filter_takes_a_frame_with_padding_behind_it)
-{
-  Filter filter (small_video);
-  Bytes bytes = pattern (small_size, 8);
-  GstBuffer *input = pattern_buffer (small_size + 4096, 1);
-  gst_buffer_fill (input, 0, bytes.data (), small_size);
-  Filter::assert_flipped (filter.pass (input), 8);
-}
-
 TEST (test_filter_takes_caps_that_are_no_video)
 {
   Filter filter ("application/x-test,bytes=120");
@@ -596,22 +587,6 @@ TEST_ROWS (test_filter_reports_a_failure_on_the_device_within_its_depth, {1u, 4u
   fail_unless (filter.messages ().is_clean ());
 }
 
-TEST (test_filter_reports_many_failures_on_the_device_once)
-{
-  Filter filter (small_video, 6);
-  Gate gate (filter.context ());
-
-  behaviour.instead_of_event = gate.event;
-  for (int i = 0; i < 6; i++)
-    filter.push_frame (2);
-  gate.fail_call ();
-  expect_equal (filter.push_frame (3), GST_FLOW_ERROR);
-  behaviour.instead_of_event = nullptr;
-  filter.send (gst_event_new_eos ());
-  gst_element_set_state (filter.element (), GST_STATE_NULL);
-  filter.messages ().expect_one_error ({"frame"});
-}
-
 TEST (test_filter_reports_a_failure_of_the_last_frame_at_eos)
 {
   Filter filter (small_video, 6);
@@ -678,16 +653,6 @@ TEST (test_filter_reports_what_transform_says_once)
   expect_equal (filter.push_frame (1), GST_FLOW_ERROR);
   behaviour.transform_fails = false;
   filter.messages ().expect_one_error ({"does not want to"});
-  filter.restart (small_video);
-  filter.check_frame (2);
-}
-
-TEST (test_filter_reports_a_launch_that_is_refused)
-{
-  Filter filter (small_video);
-  counting::fail_call (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
-  expect_equal (filter.push_frame (1), GST_FLOW_ERROR);
-  filter.messages ().expect_one_error ({"clEnqueueNDRangeKernel", "CL_OUT_OF_RESOURCES"});
   filter.restart (small_video);
   filter.check_frame (2);
 }
@@ -941,41 +906,6 @@ TEST (test_launch_rounds_up_to_whole_groups)
 /* --- a tee --- */
 
 static void
-assert_branch (const Pipeline &pipeline, const gchar *name, guint frames, guint8 value)
-{
-  for (guint seed = 0; seed < frames; seed++) {
-    Owned<GstSample> sample = pipeline.pull (name);
-    fail_unless (sample);
-    Filter::assert_flipped (gst_sample_get_buffer (sample), seed, value);
-  }
-}
-
-TEST (test_tee_gives_the_same_bytes_to_the_cpu_and_to_the_device)
-{
-  const guint n_frames = 300;
-  gst_element_register (nullptr, "testflip", GST_RANK_NONE, TEST_TYPE_FLIP);
-  Pipeline pipeline (
-      text ("appsrc name=src format=time block=true max-buffers=4 caps=\"%s\" ! "
-            "testflip value=90 ! "
-            "tee name=t  t. ! queue ! appsink name=cpu sync=false max-buffers=4 "
-            "t. ! queue ! testflip value=165 ! appsink name=device sync=false "
-            "max-buffers=4 t. ! queue ! identity signal-handoffs=true ! "
-            "appsink name=copy sync=false max-buffers=4",
-          small_video));
-
-  pipeline.start ();
-  Worker cpu ([&] { assert_branch (pipeline, "cpu", n_frames, 90); });
-  Worker device ([&] { assert_branch (pipeline, "device", n_frames, 255); });
-  Worker copy ([&] { assert_branch (pipeline, "copy", n_frames, 90); });
-  for (guint seed = 0; seed < n_frames; seed++) {
-    GstBuffer *frame = pattern_buffer (small_size, seed);
-    GST_BUFFER_PTS (frame) = seed * GST_MSECOND;
-    expect_equal (
-        gst_app_src_push_buffer (GST_APP_SRC (pipeline["src"]), frame), GST_FLOW_OK);
-  }
-}
-
-static void
 reset_behaviour ()
 {
   behaviour.open_fails = behaviour.set_formats_fails = false;
@@ -1116,19 +1046,6 @@ TEST (test_filter_keeps_the_metas_that_still_hold)
 }
 
 /* --- memory --- */
-
-TEST (test_a_frame_takes_one_buffer_of_each_link)
-{
-  outputs_of = [] (guint) { return 1u; };
-  Filter filter (TEST_TYPE_COUNTED);
-  /* Outputs of successive inputs reuse the same memory. */
-  for (guint n = 0; n < 5; n++) {
-    GstBuffer *input = timed_frame (filter, n);
-    unsigned made = counting::count (counting::CREATE_BUFFER);
-    filter.pass (input);
-    expect_equal (counting::count (counting::CREATE_BUFFER), made + (n == 0 ? 1 : 0));
-  }
-}
 
 /* --- choice and loss of a context --- */
 

@@ -761,21 +761,6 @@ TEST (test_memory_map_for_the_device_does_not_block)
   assert_same (read_memory (memory), Bytes (64, 3), "memory");
 }
 
-TEST (test_memory_cpu_map_waits_for_the_kernel_that_writes_it)
-{
-  Device device;
-  Owned<GstMemory> memory = device.new_memory (64);
-  Gate gate (device.context);
-
-  write_memory (memory, Bytes (64, 1));
-  device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
-  {
-    Worker map ([&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
-    fail_unless (map.stays_blocked ());
-    gate.open ();
-  }
-}
-
 /* One status query or one wait fails: the first, second or third. */
 TEST (test_memory_cpu_map_waits_though_the_driver_fails_to_tell)
 {

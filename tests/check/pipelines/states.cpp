@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/catalogue.hpp"
 #include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
 #include "tests/check/onnxmodel.hpp"
@@ -9,42 +10,21 @@
 using namespace check;
 
 namespace {
+/* An element with the properties that it needs to start. A sink without a stream does not
+ * preroll. */
 GstElement *
 make (const std::string &name)
 {
-  GstElement *element = gst_element_factory_make (name.c_str (), nullptr);
-  fail_unless (element != nullptr, "%s cannot be made", name.c_str ());
-  return element;
-}
-
-/* Sets properties that an element needs to start. A sink without a stream does not
- * preroll. */
-void
-give_needs (GstElement *element, const std::string &name)
-{
   static const Folder folder;
-  static const struct {
-    const char *element, *property;
-    std::string value;
-  } needs[] = {
-      {"npysink", "location", folder.file ("states.npy")},
-      {"octfilesink", "location", folder.file ("states.nrrd")},
-      {"octfilesink", "async", "false"},
-      {"npysink", "async", "false"},
-      {"openclconvolve", "kernel", "<<1>>"},
-      {"openclinference", "model-file",
-          folder.write ("states.onnx", red_matte_model ().bytes ())},
-      {"openclkernel", "expression", "x"},
-      {"openclkernelmixer", "expression", "1"},
-      {"openclkernelsrc", "expression", "frame"},
-      {"openclkernelsrc", "output-caps", "video/x-raw,format=GRAY8,width=20,height=10"},
-  };
-  for (const auto &need : needs) {
-    if (name == need.element)
-      gst_util_set_object_arg (G_OBJECT (element), need.property, need.value.c_str ());
+  static const std::vector<catalogue::Line> elements =
+      catalogue::lines ("element", folder.path);
+  static const std::string model =
+      folder.write ("matte.onnx", red_matte_model ().bytes ());
+  for (const catalogue::Line &line : elements) {
+    if (line.name == name)
+      return launch (name + " " + line.text);
   }
-  if (name == "openclfilterbin")
-    g_object_set (element, "filter", launch ("openclconvert"), nullptr);
+  ck_abort_msg ("%s is missing in tests/catalogue.txt", name.c_str ());
 }
 
 /* A source may return NO_PREROLL; an asynchronous change must finish. */
@@ -95,8 +75,11 @@ check_property (GstElement *element, GParamSpec *spec)
     g_object_get_property (G_OBJECT (element), spec->name, &value);
   if ((spec->flags & G_PARAM_READABLE) && (spec->flags & G_PARAM_WRITABLE))
     g_object_set_property (G_OBJECT (element), spec->name, &value);
-  /* A GParamSpec of an array has no usable default. */
-  if ((spec->flags & G_PARAM_WRITABLE) && spec->value_type != GST_TYPE_ARRAY) {
+  /* A GParamSpec of an array has no usable default. What the element needs stays. */
+  const bool is_needed =
+      (spec->flags & G_PARAM_READABLE) && !g_param_value_defaults (spec, &value);
+  if ((spec->flags & G_PARAM_WRITABLE) && spec->value_type != GST_TYPE_ARRAY
+      && !is_needed) {
     g_param_value_set_default (spec, &value);
     g_object_set_property (G_OBJECT (element), spec->name, &value);
   }
@@ -116,7 +99,6 @@ TEST (test_every_element_goes_up_and_down_alone)
 {
   for (const std::string &name : element_names ()) {
     Owned<GstElement> element = make (name);
-    give_needs (element, name);
     for (guint round = 0; round < 3; round++) {
       for (GstState state : sequence)
         go_to (element, state);
@@ -186,7 +168,6 @@ TEST (test_every_property_can_be_read_and_set_to_its_default)
         check_property (element, specs[i]);
     }
     g_free (specs);
-    give_needs (element, name);
     go_to (element, GST_STATE_PAUSED);
     go_to (element, GST_STATE_NULL);
   }
