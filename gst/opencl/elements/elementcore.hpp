@@ -94,14 +94,14 @@ public:
   bool open (GError **error);
   /* open() and then that of the element's class. Reports a failure. */
   template <typename Class, typename Element>
-  bool open (const Class *klass, Element *self)
+  bool open (const Class *klass, Element *self, const Place &place = Place::here ())
   {
     GError *error = nullptr;
     const bool opened = open (&error);
     const Counting counting (*this);
     if (opened && (!klass->open || klass->open (self, &error)))
       return true;
-    report (error);
+    report (error, place);
     return false;
   }
   bool is_open () const { return opened; }
