@@ -476,8 +476,8 @@ try_screen (GstGreenscreenBin *self, GstPad *source, Screen screen)
 }
 
 /* Changes to the screen that was set. Runs in the streaming thread, between two frames.
- * Waits for a later frame while the bin changes state: an element that does not start
- * would let that change fail, too. */
+ * While the bin changes state, a later frame does it: if an element did not start, that
+ * change would fail, too. */
 static GstPadProbeReturn
 follow_screen (GstPad *source, GstPadProbeInfo *, gpointer data)
 {

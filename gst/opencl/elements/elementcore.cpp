@@ -44,8 +44,8 @@
  *   DEFERRED  the buffer returns to its pool unread                  lost, without a cost
  *   IN_FLIGHT admit() of a later frame, or drain(), sees its event   over, or report()
  *
- * What changes in mid-stream. None of it touches a frame in flight, as OpenCL retains the
- * kernels of its commands:
+ * Changes between two frames of a stream. They do not affect a frame in flight, because OpenCL
+ * retains the kernels of its commands:
  *
  * - A verdict of the self-check arrives in any thread, which only counts it
  *   (gst_opencl_get_n_verdicts()). Elements ask in the streaming thread and between frames:
