@@ -5,6 +5,7 @@
 #include "recording.hpp"
 
 #include <gst/common/buffers.hpp>
+#include <gst/common/videoformats.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -128,9 +129,9 @@ Recording::read_caps (GstCaps *caps, FrameFormat &format, GError **error)
   ArrayFormat array;
 
   is_video = gst_structure_has_name (structure, "video/x-raw");
-  const bool known = is_video ? gst_video_info_from_caps (&info, caps)
-                                    && array_of_video (&info, array, error)
-                              : array_of_caps (caps, array, error);
+  const bool known =
+      is_video ? video_info_of_caps (caps, info) && array_of_video (&info, array, error)
+               : array_of_caps (caps, array, error);
   if (!known)
     return false;
   format.type = array.type;

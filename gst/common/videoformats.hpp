@@ -130,6 +130,6 @@ GstStructure *raw_of_dma_drm (const GstStructure *structure);
 GstStructure *dma_drm_of_raw (const GstStructure *structure);
 
 /* Like gst_video_info_from_caps(), but also reads fixed caps of format DMA_DRM as raw
- * video */
+ * video, and returns false if a frame has no pixels */
 bool video_info_of_caps (const GstCaps *caps, GstVideoInfo &info);
 } // namespace opencl

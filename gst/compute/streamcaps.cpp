@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
 namespace compute {
@@ -21,7 +22,7 @@ stream_of_caps (const char *name, GstCaps *caps, Stream &stream, GError **error)
       gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw");
   if (!stream.is_video)
     return opencl::array_of_caps (caps, stream.array, error);
-  if (gst_video_info_from_caps (&info, caps)) {
+  if (opencl::video_info_of_caps (caps, info)) {
     stream.format = GST_VIDEO_INFO_FORMAT (&info);
     return opencl::array_of_video (&info, stream.array, error);
   }

@@ -144,7 +144,7 @@ source_of_caps (GstCaps *caps, GstVideoInfo &info, opencl::ArrayFormat &array,
   if (gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw")) {
     gst_video_info_init (&info);
     source.video = &info;
-    if (gst_video_info_from_caps (&info, caps))
+    if (opencl::video_info_of_caps (caps, info))
       return true;
     g_set_error_literal (
         error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "the caps are no video");

@@ -6,6 +6,7 @@
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/common/buffers.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclfilter.h>
 
@@ -113,7 +114,7 @@ AuxiliaryStream::handle_event (GstEvent *event)
   switch (GST_EVENT_TYPE (event)) {
   case GST_EVENT_CAPS:
     gst_event_parse_caps (event, &caps);
-    is_video = gst_video_info_from_caps (&format, caps);
+    is_video = video_info_of_caps (caps, format);
     has_format = is_video || array_of_caps (caps, array, nullptr);
     break;
   case GST_EVENT_SEGMENT:

@@ -517,6 +517,17 @@ TEST (test_a_frame_with_a_meta_may_be_part_of_a_larger_buffer)
   fail_unless (chain.messages ().is_clean ());
 }
 
+TEST_ROWS (test_video_without_pixels_is_refused,
+    {"width=0,height=2", "width=2,height=0", "width=0,height=0"})
+{
+  const std::string text = "video/x-raw,format=RGBA,framerate=30/1," + std::string (row);
+  for (const char *element : {"openclupload", "opencldownload"}) {
+    Chain chain (element, system_gray);
+    gst_harness_set_src_caps (chain.harness, gst_caps_from_string (text.c_str ()));
+    expect_equal (chain.push (pattern_buffer (gray_size, 1)), GST_FLOW_NOT_NEGOTIATED);
+  }
+}
+
 struct Unallocatable {
   const char *caps;
   gsize size;
