@@ -1,5 +1,16 @@
 /* Raw video frames for tests: creation, filling, padding, and access by component
  *
+ *   // An element between two pads, with an odd width and rows that are longer than it
+ *   const GstVideoInfo info = video::info_of ("GRAY8", 33, 7);
+ *   video::Run run ("openclbrighten more=16", info, info);
+ *   const video::Picture input = video::random_picture (info, 1, 5); // seed, bytes of padding
+ *   const video::Picture output = run (input);
+ *   video::View made (output), from (input); // access to samples
+ *   expect_equal (made.at (0, 32, 6), std::min (from.at (0, 32, 6) + 16, 255));
+ *
+ *   // Another value from the next frame on
+ *   check::set_together (run.harness.find ("openclbrighten"), "more=20");
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once

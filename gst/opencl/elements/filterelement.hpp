@@ -1,5 +1,60 @@
 /* Describes a filter with properties: its type, metadata, pads and functions
  *
+ * A whole element, with the kernel that kernel.hpp begins with. The functions of an element may be
+ * listed in any order.
+ *
+ *   #include "elements.h"
+ *
+ *   #include <gst/common/videoformats.hpp>
+ *   #include <gst/opencl/device/kernel.hpp>
+ *   #include <gst/opencl/elements/filterelement.hpp>
+ *
+ *   namespace {
+ *   struct BrightenSettings {
+ *     guint more = 16;
+ *   };
+ *   } // namespace
+ *
+ *   G_DECLARE_FINAL_TYPE (
+ *       GstOpenCLBrighten, gst_opencl_brighten, GST, OPENCL_BRIGHTEN, GstOpenCLFilter)
+ *
+ *   struct _GstOpenCLBrighten {
+ *     GstOpenCLFilter parent;
+ *     opencl::Settings<BrightenSettings> *settings;
+ *     opencl::Kernel *work; // between open and close; more than a kernel needs a struct
+ *   };
+ *
+ *   static const opencl::PropertyTable<BrightenSettings> properties = {
+ *       {"more", "More", "Number that is added to each gray level", &BrightenSettings::more,
+ *           {0, 255}, opencl::controllable},
+ *   };
+ *   using Work = opencl::WorkWhileOpen<GstOpenCLBrighten>;
+ *
+ *   static gboolean
+ *   gst_opencl_brighten_open (GstOpenCLFilter *filter, GError **error)
+ *   {
+ *     return Work::open (filter, error) // close() is called, too, if this fails
+ *            && GST_OPENCL_BRIGHTEN (filter)->work->create (
+ *                gst_opencl_filter_get_context (filter), RESOURCE, "brighten", "", error);
+ *   }
+ *
+ *   static gboolean
+ *   gst_opencl_brighten_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+ *       const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+ *   {
+ *     GstOpenCLBrighten *self = GST_OPENCL_BRIGHTEN (filter);
+ *     const guint width = guint (input->info.width), height = guint (input->info.height);
+ *     return self->work->launch (queue, width, height, error, input, output, cl_uint (width),
+ *         cl_uint (height), cl_uchar (self->settings->committed ().more));
+ *   }
+ *
+ *   #define GRAY VIDEO_ON_DEVICE ("format=GRAY8")
+ *   static const opencl::FilterElement<GstOpenCLBrighten, &GstOpenCLBrighten::work> element = {
+ *       "GstOpenCLBrighten", properties, "OpenCL brightener", "Filter/Effect/Video",
+ *       "Brightens gray video on an OpenCL device", {GRAY, GRAY},
+ *       {gst_opencl_brighten_open, Work::close, gst_opencl_brighten_transform}};
+ *   OPENCL_FILTER_DEFINE (openclbrighten, gst_opencl_brighten, element)
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once

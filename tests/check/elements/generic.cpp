@@ -28,7 +28,8 @@ using namespace check;
 namespace {
 #define ON_DEVICE "(memory:OpenCLMemory)"
 
-/* An element gets the first of these frames that its sink pads accept. */
+/* An element gets the first of these frames that its sink pads accept. One that accepts none
+ * needs a row. */
 struct Frames {
   const char *caps;
   gsize size;
@@ -148,7 +149,8 @@ frames_of (const std::string &name)
     if (gst_caps_can_intersect (caps_of (frames.caps), taken))
       return &frames;
   }
-  ck_abort_msg ("%s takes no frames that this test knows", name.c_str ());
+  ck_abort_msg ("%s takes none of the frames in all_frames of %s: add a row",
+      name.c_str (), __FILE__);
 }
 
 std::string
