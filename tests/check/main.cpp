@@ -53,22 +53,25 @@ is_special (const RegisteredTest &test)
   return !beginning.empty () && g_str_has_prefix (test.name, beginning.c_str ());
 }
 
-/* Check keeps pointers to the names and does not copy them. */
-void
+/* Adds a test, or each of its rows. Returns how many of them GST_CHECKS chooses. Check keeps
+ * pointers to the names and does not copy them. */
+int
 add (TCase *tcase, const RegisteredTest &test)
 {
   static std::deque<std::string> names;
+  int row = 0, chosen = 0;
 
-  if (!test.labels) {
-    _tcase_add_test (tcase, test.run, test.name, 0, 0, 0, 1);
-    return;
+  if (test.labels)
+    for (const std::string &label : test.labels ())
+      names.push_back (std::string (test.name) + " [" + label + "]");
+  else
+    names.push_back (test.name);
+  const int n_rows = test.labels ? int (test.labels ().size ()) : 1;
+  for (auto name = names.end () - n_rows; name != names.end (); ++name, row++) {
+    _tcase_add_test (tcase, test.run, name->c_str (), 0, 0, row, row + 1);
+    chosen += _gst_check_run_test_func (name->c_str ()) ? 1 : 0;
   }
-  int row = 0;
-  for (const std::string &label : test.labels ()) {
-    names.push_back (std::string (test.name) + " [" + label + "]");
-    _tcase_add_test (tcase, test.run, names.back ().c_str (), 0, 0, row, row + 1);
-    row++;
-  }
+  return chosen;
 }
 bool
 is_one_process ()
@@ -306,9 +309,14 @@ main (int argc, char **argv)
     tcase_add_checked_fixture (tcase, before, after);
   if (program ().seconds > 0)
     tcase_set_timeout (tcase, program ().seconds);
+  int chosen = 0;
   for (const RegisteredTest &test : program ().tests)
     if (special == is_special (test))
-      add (tcase, test);
+      chosen += add (tcase, test);
+  if (chosen == 0) {
+    g_printerr ("%s has no test that GST_CHECKS chooses\n", name);
+    return 1;
+  }
   if (program ().forks)
     g_unsetenv ("CK_FORK");
   const HeldContext held;
