@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT / "tests" / "data" / "screen"))
 import film  # noqa: E402
 from gstopencl.keying.arguments import parsed  # noqa: E402
 from gstopencl.keying.pipeline import Keying  # noqa: E402
-from gstopencl.launch import printed  # noqa: E402
+from gstopencl.launch import each  # noqa: E402
 
 WIDTH, HEIGHT, FINE = 640, 360, 4  # FINE: samples of a pixel in each direction
 NOISE = 2
@@ -295,7 +295,7 @@ class Chromakey:
 
     def __init__(self, *options):
         keying = Keying(parsed(["--camera", "none", *options]), (WIDTH, HEIGHT), False)
-        self.line = "openclupload ! %s ! opencldownload" % printed(keying.keyer())
+        self.line = " ".join(map(str, each(["openclupload !", *keying.keyer(), "! opencldownload"])))
         self.pipeline = None
 
     def result(self, frame, background):
@@ -376,8 +376,8 @@ FILES = {"rotation": ("film.mov", write_rotated), "interlace": ("film.y4m", writ
 
 def results_of_file(name, case, background):
     """Yields the results of opencl-key and FFmpeg. PIK is a formula, which reads no files."""
-    linear = "linear=true" in printed(
-        Keying(parsed(["--camera", "none"]), (WIDTH, HEIGHT), False).compositor())
+    keying = Keying(parsed(["--camera", "none"]), (WIDTH, HEIGHT), False)
+    linear = "linear=true" in map(str, each(keying.compositor()))
     file, write = FILES[name]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, file)
