@@ -156,6 +156,20 @@ TEST_ROWS (test_convert_turns_and_scales_odd_chroma, {"I420", "NV12", "Y42B", "Y
       }
 }
 
+/* The last sixteen columns that a CPU reads begin at a column that shares its chroma with the
+ * next one. */
+TEST (test_convert_scales_rows_of_odd_widths)
+{
+  const char *const line = "openclconvert scale-method=bilinear";
+  const Picture picture = video::random_picture (info_of ("I420", 33, 9), 8);
+  const Picture made = video::converted (line, picture, info_of ("AYUV", 33, 13));
+  const Picture expected =
+      video::converted (line, video::converted (line, picture, info_of ("AYUV", 33, 9)),
+          info_of ("AYUV", 33, 13));
+  const int difference = video::largest_difference (made, expected);
+  fail_unless (difference <= 1, "off by %d", difference);
+}
+
 static GstCaps *
 caps_of (const char *launch_line, const char *in)
 {
@@ -468,17 +482,21 @@ TEST (test_convert_with_borders_keeps_the_shape_and_is_black_beside_it)
 /* A frame of 2:1 pixels has the shape of one with twice the columns. */
 TEST (test_convert_with_borders_reckons_with_the_shape_of_pixels)
 {
-  GstVideoInfo in = info_of ("GRAY8", 40, 40), out = info_of ("GRAY8", 80, 40);
+  GstVideoInfo in = info_of ("GRAY8", 40, 40);
   Picture picture (in);
   video::fill (picture, [] (int, int, int) { return 1; });
-  for (int par : {1, 2}) {
-    in.par_n = par;
-    picture.info = in;
-    const Picture made =
-        video::converted ("openclconvert add-borders=true", picture, out);
-    View view (made);
-    fail_unless (view.at (0, 40, 20) == 255);
-    fail_unless (view.at (0, 2, 20) == (par == 2 ? 255 : 0));
+  for (const std::string direction : {"identity", "90r"}) {
+    const bool turned = transposes (direction);
+    const GstVideoInfo out = info_of ("GRAY8", turned ? 40 : 80, turned ? 80 : 40);
+    for (int par : {1, 2}) {
+      in.par_n = par;
+      picture.info = in;
+      const Picture made = video::converted (
+          "openclconvert add-borders=true video-direction=" + direction, picture, out);
+      View view (made);
+      fail_unless (view.at (0, out.width / 2, out.height / 2) == 255);
+      fail_unless (view.at (0, turned ? 20 : 2, turned ? 2 : 20) == (par == 2 ? 255 : 0));
+    }
   }
 }
 

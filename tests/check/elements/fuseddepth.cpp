@@ -180,7 +180,8 @@ struct Tables : SpectrumTables {
     chain.window = of.window == WindowFunction::hann ? "hann" : "rectangular";
     chain.map = make_map (of.samples);
     for (guint j = 0; of.background && j < of.samples; j++)
-      chain.background.push_back (100 + 20 * std::sin (0.01 * j));
+      chain.background.push_back (
+          100 + 20 * std::sin (0.01 * j) + 9 * std::sin (1.3 * j));
     const check::TableFile map (chain.map), background (chain.background);
     settings.interpolation = of.interpolation;
     settings.window.function = of.window;

@@ -648,6 +648,22 @@ TEST (test_octvolume_emits_whole_projections)
   }
 }
 
+/* Only a projection that grows row by row repeats rows. */
+TEST (test_octvolume_blackens_lost_rows_of_whole_projections)
+{
+  Harness harness (
+      whole_line ("b-scans=5 emit=volume lost-rows=repeat"), frame_caps ("F32LE"));
+  std::vector<Values> rows, next;
+  for (guint n = 0; n < n_rows; n++)
+    push_with_losses (harness, losses[0], rows, n);
+  expect_whole (harness.pull (), rows, "rows 2 and 3 are lost");
+  for (guint n = n_rows; n + 1 < 2 * n_rows; n++)
+    push_with_losses (harness, losses[0], next, n);
+  next.emplace_back ();
+  push_with_losses (harness, losses[0], rows, 2 * n_rows);
+  expect_whole (harness.pull (), next, "row 1 and the last one are lost");
+}
+
 /* A projection that downstream holds is not written by the next volume. */
 TEST (test_octvolume_whole_projections_can_be_held)
 {

@@ -412,6 +412,14 @@ TEST (test_long_lines_with_gaps_are_right_too)
   }
 }
 
+/* VkFFT refuses them, so that a complex transform takes all bins of each row. */
+TEST (test_long_odd_lines_of_a_real_image_are_right)
+{
+  Device device;
+  for (bool inverse : {false, true})
+    check_case (device, VKFFT, {10125, 3, 1, true, inverse});
+}
+
 TEST (test_an_inverse_is_normalized_where_asked)
 {
   Device device;

@@ -136,12 +136,12 @@ def check_pick():
         for place, left, right in ("3,2", 0, 255), ("160,96", 255, 0):
             alpha = keyed("--pick", place, "--method", *method, path="two.png")[..., 3]
             assert (alpha[FAR], alpha[INSIDE], alpha[90, 150]) == (left, 255, right), (place, alpha)
-    # The mean of 5x5 dark pixels and 56 light ones, which only the patch has
+    # The mean of 5x5 dark pixels and 38 light ones, which only the patch has: 7x9 pixels at the edge
     frame = picture((180, 40, 200))
     frame[:5, :5] = (80, 40, 100)
-    frame[60:, 120:] = (149, 40, 169)  # (25 * 80 + 56 * 180) / 81, (25 * 100 + 56 * 200) / 81
+    frame[60:, 120:] = (140, 40, 160)  # (25 * 80 + 38 * 180) / 63, (25 * 100 + 38 * 200) / 63
     write_png("corner.png", frame)
-    alpha = keyed("--pick", "4,4", "--method", "distance", "--flow", 0, "--fill", 0, "--noise", 0,
+    alpha = keyed("--pick", "2,4", "--method", "distance", "--flow", 0, "--fill", 0, "--noise", 0,
                   "--tolerance", 0.02, path="corner.png")[..., 3]  # fmt: skip
     assert not alpha[60:, 120:].any() and alpha[:60].all(), alpha
     refused("--pick 161,0: outside of 161x97 pixels", "--pick", "161,0", "two.png")
