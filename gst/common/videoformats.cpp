@@ -184,25 +184,17 @@ dma_drm_of_raw (const GstStructure *structure)
   return made;
 }
 
-/* GStreamer takes a width or height of 0 */
-static bool
-has_pixels (const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_WIDTH (&info) > 0 && GST_VIDEO_INFO_HEIGHT (&info) > 0;
-}
-
 bool
 video_info_of_caps (const GstCaps *caps, GstVideoInfo &info)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
-  if (!is_dma_drm (structure))
-    return gst_video_info_from_caps (&info, caps) && has_pixels (info);
+  if (!is_dma_drm (structure)) /* GStreamer takes a width or height of 0. */
+    return gst_video_info_from_caps (&info, caps) && info.width > 0 && info.height > 0;
   GstStructure *raw = raw_of_dma_drm (structure);
   if (!raw)
     return false;
   GstCaps *raw_caps = gst_caps_new_full (raw, nullptr);
-  const bool known = gst_caps_is_fixed (raw_caps)
-                     && gst_video_info_from_caps (&info, raw_caps) && has_pixels (info);
+  const bool known = gst_caps_is_fixed (raw_caps) && video_info_of_caps (raw_caps, info);
   gst_caps_unref (raw_caps);
   return known;
 }

@@ -96,7 +96,7 @@ public:
 
   operator GstHarness * () const { return harness; }
   GstHarness *operator->() const { return harness; }
-  /* Of a launch line this is a bin, also if the line has one element: see find(). */
+  /* Returns the bin that a launch line makes, also of one element. find() returns elements. */
   GstElement *element () const { return harness->element; }
   /* Returns the first element of that factory. Fails the test if there is none. */
   Owned<GstElement> find (const char *factory) const;

@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 #ifdef _WIN32 /* lacks these; the script that runs a program there limits its time */
 #define SIGALRM SIGBREAK
@@ -59,20 +61,21 @@ int
 add (TCase *tcase, const RegisteredTest &test)
 {
   static std::deque<std::string> names;
+  const std::vector<std::string> labels =
+      test.labels ? test.labels () : std::vector<std::string> (1);
   int row = 0, chosen = 0;
 
-  if (test.labels)
-    for (const std::string &label : test.labels ())
-      names.push_back (std::string (test.name) + " [" + label + "]");
-  else
-    names.push_back (test.name);
-  const int n_rows = test.labels ? int (test.labels ().size ()) : 1;
-  for (auto name = names.end () - n_rows; name != names.end (); ++name, row++) {
-    _tcase_add_test (tcase, test.run, name->c_str (), 0, 0, row, row + 1);
-    chosen += _gst_check_run_test_func (name->c_str ()) ? 1 : 0;
+  for (const std::string &label : labels) {
+    names.push_back (
+        test.labels ? std::string (test.name) + " [" + label + "]" : test.name);
+    const char *name = names.back ().c_str ();
+    _tcase_add_test (tcase, test.run, name, 0, 0, row, row + 1);
+    chosen += _gst_check_run_test_func (name) ? 1 : 0;
+    row++;
   }
   return chosen;
 }
+
 bool
 is_one_process ()
 {

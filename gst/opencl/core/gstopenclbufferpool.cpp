@@ -6,6 +6,7 @@
 #include "memory.hpp"
 #include "pool.hpp"
 
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclmemory.h>
@@ -69,7 +70,7 @@ gst_opencl_buffer_pool_get_options (GstBufferPool *pool)
 static gboolean
 configure_video (GstOpenCLBufferPool *self, GstStructure *config, GstCaps *caps)
 {
-  if (!gst_video_info_from_caps (&self->info, caps)) {
+  if (!opencl::video_info_of_caps (caps, self->info)) {
     GST_WARNING_OBJECT (self, "invalid caps %" GST_PTR_FORMAT, caps);
     return FALSE;
   }

@@ -1,7 +1,7 @@
 /* Describes a filter with properties: its type, metadata, pads and functions
  *
- * A whole element, with the kernel that kernel.hpp begins with. The functions of an element may be
- * listed in any order.
+ * A whole element, with the kernel that kernel.hpp begins with. The last line of `element`
+ * lists its functions in any order.
  *
  *   #include "elements.h"
  *
@@ -21,7 +21,7 @@
  *   struct _GstOpenCLBrighten {
  *     GstOpenCLFilter parent;
  *     opencl::Settings<BrightenSettings> *settings;
- *     opencl::Kernel *work; // between open and close; more than a kernel needs a struct
+ *     opencl::Kernel *work; // exists while open; a struct if there are several kernels or buffers
  *   };
  *
  *   static const opencl::PropertyTable<BrightenSettings> properties = {

@@ -144,11 +144,12 @@ TEST (test_pool_honours_video_alignment)
   stop (pool);
 }
 
-TEST (test_pool_refuses_caps_that_are_no_video)
+TEST_ROWS (test_pool_refuses_caps_that_are_no_video,
+    {"NONSENSE,width=1,height=1", "RGBA,width=0,height=1", "I420,width=1,height=0"})
 {
   Owned<GstOpenCLContext> context = new_context ();
   Owned<GstCaps> caps =
-      gst_caps_from_string ("video/x-raw,format=NONSENSE,width=1,height=1");
+      gst_caps_from_string (("video/x-raw,format=" + std::string (row)).c_str ());
 
   fail_unless (
       gst_opencl_buffer_pool_new_configured (context, FALSE, caps, 10) == nullptr);
