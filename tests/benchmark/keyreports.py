@@ -385,8 +385,8 @@ def results_of_file(name, case, background):
         for keyed, linear in (opencl_keyed(path), linear), (
                 FFmpeg(case.plate).keyed(["-i", path]), False):
             # A film of half the frames shows each of them for two.
-            each = keyed.repeat(max(1, len(case.frames) // len(keyed)), 0)
-            yield [blended(one, background, linear) for one in each[:len(case.frames)]]
+            frames = keyed.repeat(max(1, len(case.frames) // len(keyed)), 0)
+            yield [blended(one, background, linear) for one in frames[:len(case.frames)]]
 
 
 def results(name, case, background):
