@@ -602,7 +602,7 @@ uses_levels_now (GstChromaKey *self)
 }
 
 static gboolean
-key (GstChromaKey *self, const ChromaKeySettings &settings, const GstOpenCLFrame *input,
+key (GstChromaKey *self, ChromaKeySettings settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   keying::Keyer &keyer = self->work->keyer;
@@ -611,6 +611,8 @@ key (GstChromaKey *self, const ChromaKeySettings &settings, const GstOpenCLFrame
   if (searches && !look_for_screen (self, settings, input, queue, error))
     return FALSE;
   const bool has_key = !searches || keyer.search.key () != 0;
+  if (searches && settings.key_colors.size () < keying::most_keys)
+    settings.tone = keyer.search.tone ();
   if (!has_key || settings.plate != Plate::file || settings.method == Method::distance)
     discard_plate_frames (self, settings);
   if (!has_key)

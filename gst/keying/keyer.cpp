@@ -64,7 +64,7 @@ is_on_device (const ChromaKeySettings &settings)
 guint
 extras_of (const ChromaKeySettings &settings)
 {
-  return !settings.key_colors.empty () || settings.shadow > 0
+  return !settings.key_colors.empty () || settings.tone || settings.shadow > 0
          || (settings.spill > 0 && settings.spill_method != SpillMethod::unmix);
 }
 
@@ -83,7 +83,16 @@ further_keys (const ChromaKeySettings &settings)
 {
   cl_uint8 keys = {};
   std::copy (settings.key_colors.begin (), settings.key_colors.end (), keys.s);
+  if (settings.tone)
+    keys.s[settings.key_colors.size ()] = settings.tone;
   return keys;
+}
+
+/* As in softkey.clh: their number, and a bit if the screen's second tone follows */
+cl_uint
+number_of_further_keys (const ChromaKeySettings &settings)
+{
+  return cl_uint (settings.key_colors.size ()) | (settings.tone ? 16 : 0);
 }
 
 } // namespace
@@ -217,7 +226,7 @@ ScreenKey
 Keyer::screen_key (const ChromaKeySettings &settings) const
 {
   return {auto_key (), cl_uint (is_on_device (settings)), known_key (settings),
-      measured_revision, is_linear (settings)};
+      settings.tone, measured_revision, is_linear (settings)};
 }
 
 /* --- method=distance --- */
@@ -310,7 +319,7 @@ Keyer::set_arguments (opencl::Kernel *kernel, const ChromaKeySettings &settings,
       cl_float (std::max (settings.smoothness, least_smoothness)),
       cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
       cl_uint (settings.spill_method), cl_float (settings.spill_balance),
-      further_keys (settings), cl_uint (settings.key_colors.size ()),
+      further_keys (settings), number_of_further_keys (settings),
       cl_float (settings.shadow), cl_uint (settings.subject), after...);
 }
 

@@ -47,6 +47,7 @@ struct ChromaKeySettings {
   Method method = Method::distance;
   guint key_color = 0xff00ff00;
   std::vector<guint> key_colors;
+  guint tone = 0; /* the screen's second one, which the search has found, or 0 */
   gdouble tolerance = 0.025;
   bool relative = false;
   Channel channel = Channel::all;

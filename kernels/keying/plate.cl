@@ -42,12 +42,25 @@ load_samples (__global const uchar *line, uint x, uint step, uint width, float8 
       load_pixel (line, columns.s6), load_pixel (line, columns.s7));
 }
 
-/* Finds the screen samples of a block: those with more than `least` of the chroma
- * expected there, and of its hue. Writes their sums and their count. A work-item reads
- * eight samples at a time. */
+/* Least chroma of the screen's second tone, which the search has measured */
+#define LEAST_OF_TONE 0.6f
+
+/* Returns 1 for samples with more than `least` of the chroma of a colour, and of its hue. */
+float8
+is_like (Colors samples, Colors color, float least)
+{
+  float8 along, across;
+  chroma_along_key (samples, color, &along, &across);
+  return select (
+      (float8)(0), (float8)(1), along > least && fabs (across) < 0.25f * along);
+}
+
+/* Finds the screen samples of a block: those like the colour expected there, or like the
+ * screen's second tone, unless that is 0. Writes their sums and their count. A work-item
+ * reads eight samples at a time. */
 __kernel void
 measure_screen (FRAME (const, input), uint width, uint height,
-    __global const uint *auto_key, uint use_auto_key, uint key,
+    __global const uint *auto_key, uint use_auto_key, uint key, uint tone,
     __global const float4 *screen, uint use_screen, uint block_size, float least,
     __global float4 *measured)
 {
@@ -56,6 +69,7 @@ measure_screen (FRAME (const, input), uint width, uint height,
   uint step = block_size / SAMPLES;
   Colors expected = same_color (
       use_screen ? screen[block] : color_of_key (use_auto_key ? *auto_key : key));
+  const Colors second = same_color (color_of_key (tone));
 
   float4 sum = 0;
   for (uint n = get_local_id (0); n < SAMPLES * SAMPLES / 8; n += get_local_size (0)) {
@@ -66,9 +80,8 @@ measure_screen (FRAME (const, input), uint width, uint height,
     float8 is;
     Colors samples =
         colors_of_pixels (load_samples (LINE (input, y), x, step, width, &is));
-    float8 along, across;
-    chroma_along_key (samples, expected, &along, &across);
-    is = select ((float8)(0), is, along > least && fabs (across) < 0.25f * along);
+    is *= max (is_like (samples, expected, least),
+        tone ? is_like (samples, second, LEAST_OF_TONE) : 0);
     sum += (float4)(sum_of_lanes (samples.red * is), sum_of_lanes (samples.green * is),
         sum_of_lanes (samples.blue * is), sum_of_lanes (is));
   }

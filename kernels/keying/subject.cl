@@ -34,8 +34,8 @@ enum { EDGE, SCREEN, SOLID };
 
 /* The inside of a subject is opaque (core): blocks whose pixels all have a distance of
  * more than CLOSED, and fully from CLOSED_FULL on. */
-#define CLOSED 0.6f
-#define CLOSED_FULL 0.75f
+#define CLOSED 0.38f
+#define CLOSED_FULL 0.45f
 
 /* But glass, smoke and veils are not closed. They are smooth, and partly clear: alpha
  * between CLEAR and VEILED that changes by less than SMOOTH over two pixels. */

@@ -31,7 +31,7 @@ const guint samples_across = 16;
 const gsize smoothing_group = 256;
 /* Minimum chroma of screen samples, relative to the expected colour: of encoded levels
  * and linear light, in the first pass (key colour) and the second (measured colour) */
-const cl_float least_chroma[2][2] = {{0.6f, 0.9f}, {0.33f, 0.79f}};
+const cl_float least_chroma[2][2] = {{0.6f, 0.9f}, {0.5f, 0.79f}};
 } // namespace
 
 const opencl::EnumTypeOf<Plate> plate_type ("GstKeyingPlate",
@@ -98,7 +98,8 @@ ScreenPlate::measure (const ScreenKey &key, const GstOpenCLFrame *input,
   for (cl_uint round : {0, 1}) {
     if (!measure_screen[key.linear].launch_groups (queue, blocks, error, input,
             cl_uint (width), cl_uint (height), key.auto_key, key.use_auto_key, key.color,
-            screen (), round, size, least_chroma[key.linear][round], measured ())
+            key.tone, screen (), round, size, least_chroma[key.linear][round],
+            measured ())
         || !smooth (key, measured, queue, error))
       return false;
   }

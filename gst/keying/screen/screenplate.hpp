@@ -33,12 +33,14 @@ struct ScreenKey {
   cl_mem auto_key; /* device buffer, used instead of `color` */
   cl_uint use_auto_key;
   cl_uint color;
+  cl_uint tone;   /* second tone of the screen, or 0 */
   guint revision; /* of the colour in auto_key */
   bool linear;    /* colours are in linear light */
 
   bool operator== (const ScreenKey &other) const
   {
     return use_auto_key == other.use_auto_key && linear == other.linear
+           && tone == other.tone
            && (use_auto_key ? revision == other.revision : color == other.color);
   }
 };

@@ -18,7 +18,8 @@ namespace {
 /* Samples per row and column, and work-items of find_screen(), which is one work-group */
 const guint samples_across = 128;
 const gsize group = 256;
-const gsize numbers_found = 5; /* written by find_screen() */
+const gsize numbers_found = 12; /* written by find_screen() */
+const guint columns_at_side = 4;
 
 /* Number of frames from one look to the next. The result of a look is read at the next
  * one, so that the thread does not wait. A screen is keyed at most 2 × 4 - 1 frames after
@@ -47,11 +48,15 @@ time_of_frame (const GstVideoInfo &info, guint64 frame)
       frame, GST_SECOND * (has_rate ? info.fps_d : 1), has_rate ? info.fps_n : 25);
 }
 
-struct Found {
-  explicit Found (const cl_uint *numbers)
+/* Minimum part of the samples at each side that have the second tone, and of those of other
+ * tones at both: it is even, and not enclosed by the subject. */
+const gdouble least_at_side = 1. / 16, least_even = 0.6;
+
+/* Mean colour of sums and a count */
+struct Mean {
+  explicit Mean (const cl_uint *numbers)
       : red (mean (numbers[0], numbers[3])), green (mean (numbers[1], numbers[3])),
-        blue (mean (numbers[2], numbers[3])),
-        share (is_colored () ? numbers[4] / gdouble (samples_across * samples_across) : 0)
+        blue (mean (numbers[2], numbers[3]))
   {
   }
 
@@ -60,14 +65,34 @@ struct Found {
     return gint (
         (2 * guint64 (sum) + count) / std::max (2 * guint64 (count), guint64 (1)));
   }
+  guint argb () const
+  {
+    return 0xff000000 | guint (red) << 16 | guint (green) << 8 | guint (blue);
+  }
+
+  gint red, green, blue;
+};
+
+struct Found : Mean {
+  explicit Found (const cl_uint *numbers)
+      : Mean (numbers),
+        share (
+            is_colored () ? numbers[4] / gdouble (samples_across * samples_across) : 0),
+        tone (has_tone (numbers + 5) ? Mean (numbers + 5).argb () : 0)
+  {
+  }
+
+  static bool has_tone (const cl_uint *numbers)
+  {
+    const gdouble least = least_at_side * samples_across * columns_at_side;
+    return std::min (numbers[4], numbers[5]) >= least
+           && numbers[4] + numbers[5] >= least_even * numbers[3]
+           && numbers[6] >= ScreenSearch::least_share * samples_across * samples_across;
+  }
   gint largest () const { return std::max ({red, green, blue}); }
   bool is_colored () const
   {
     return largest () - std::min ({red, green, blue}) >= least_saturation * largest ();
-  }
-  guint argb () const
-  {
-    return 0xff000000 | guint (red) << 16 | guint (green) << 8 | guint (blue);
   }
   bool is_near (guint key, gdouble part) const
   {
@@ -77,8 +102,8 @@ struct Found {
            <= std::max (gdouble (rounding), part * largest ());
   }
 
-  gint red, green, blue;
   gdouble share;
+  guint tone;
 };
 } // namespace
 
@@ -88,7 +113,8 @@ ScreenSearch::create_kernels (GstOpenCLContext *context, const InputFormat &of,
 {
   format = of;
   find_screen.prepare (context, KERNELS, "find_screen",
-      options + " -DSEEN=" + std::to_string (samples_across));
+      options + " -DSEEN=" + std::to_string (samples_across)
+          + " -DSIDE=" + std::to_string (columns_at_side));
   return opencl::make_buffer (context, numbers_found * sizeof (cl_uint), found, error)
          && numbers.create_block (context, numbers_found, error);
 }
@@ -101,7 +127,7 @@ ScreenSearch::begin (guint revision, GError **error)
   revision_ = revision;
   frames = 0;
   is_final = false;
-  key_ = 0;
+  key_ = tone_ = 0;
   share_ = 0;
   return true;
 }
@@ -158,8 +184,10 @@ ScreenSearch::learn (GError **error)
   if (share_ < least_share)
     return true;
   is_final = key_ && share_ < card_share && screen.is_near (key_, steady_light);
-  if (!key_ || !screen.is_near (key_, same_screen))
+  if (!key_ || !screen.is_near (key_, same_screen)) {
     key_ = screen.argb ();
+    tone_ = screen.tone;
+  }
   return true;
 }
 } // namespace keying

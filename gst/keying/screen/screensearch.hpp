@@ -64,6 +64,8 @@ public:
 
   /* 0xffRRGGBB, or 0 while no frame has had enough screen */
   guint key () const { return key_; }
+  /* The same for its second tone, such as that of a floor. 0: it has none. */
+  guint tone () const { return tone_; }
   /* Part of the frame with that colour, at the last look whose result is known */
   gdouble share () const { return share_; }
   /* Time without a screen until the last look */
@@ -84,7 +86,7 @@ private:
   bool is_due_ = false;
   bool waits = false; /* for the result of this look */
   bool is_final = false;
-  guint key_ = 0;
+  guint key_ = 0, tone_ = 0;
   gdouble share_ = 0;
 };
 } // namespace keying
