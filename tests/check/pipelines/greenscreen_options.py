@@ -749,6 +749,44 @@ def check_no_screen():
     made("--key", "806048", "--output", "kept.png", "brown.png")
 
 
+def scene(screen, cloth, floor=None):
+    """A head and a body of cloth that touches the lower edge, before a screen in uneven light,
+    mixed as light, with noise of two levels. floor: colour of the screen below row 68"""
+    row, column = np.mgrid[:HEIGHT, :WIDTH]
+    light = light_of(screen) * (0.9 + 0.2 * column / WIDTH)[..., None]
+    if floor:
+        light[68:] = light_of(floor)
+    body = np.hypot((column - 80) / 1.3, row - 90)
+    for edge, color in (42 - body, cloth), (17 - np.hypot(column - 80, row - 32), (215, 160, 130)):
+        part = np.clip(edge + 0.5, 0, 1)[..., None]
+        shade = (1.1 - 0.3 * column / WIDTH)[..., None]
+        light = (1 - part) * light + part * light_of(color) * shade
+    noise = np.random.default_rng(1).normal(0, 2, light.shape)
+    return np.clip(levels_of(light.clip(0, 1)) + noise, 0, 255).round().astype(np.uint8), body
+
+
+def check_inside():
+    """Clothes near the screen's colour hold, without settings; a floor of another green does not."""
+    for screen, cloth in (((35, 70, 185), (60, 80, 130)), ((59, 162, 69), (30, 95, 50)),
+                          ((2, 116, 47), (173, 185, 170))):  # fmt: skip
+        frame, body = scene(screen, cloth)
+        write_png("scene.png", frame)
+        alpha = keyed(path="scene.png")[..., 3]
+        assert np.mean(alpha[body < 24] < 230) < 0.05, (cloth, np.mean(alpha[body < 24] < 230))
+        empty = alpha[:, [*range(20), *range(140, WIDTH)]]
+        assert np.mean(empty > 25) < 0.01, (cloth, np.mean(empty > 25))
+    for floor in (28, 96, 52), (40, 140, 90):
+        frame, body = scene((59, 162, 69), (50, 80, 150), floor)
+        write_png("scene.png", frame)
+        alpha = keyed(path="scene.png")[..., 3]
+        assert np.mean(alpha[:, :20] > 25) < 0.05, (floor, np.mean(alpha[:, :20] > 25))
+        assert np.mean(alpha[body < 36] < 230) < 0.05, floor
+        # A wall of two tones that the subject does not leave on both sides stays.
+        frame[:, 100:] = frame[:1, 100:]
+        write_png("scene.png", frame)
+        assert np.mean(keyed(path="scene.png")[85:, :20, 3] > 25) > 0.5, floor
+
+
 def check_warnings_of_scripts():
     """Functions of common.sh, by which scripts play pipelines, pass warnings on, and only these."""
     play = 'cd "$0"; . ./setup.sh; . ./common.sh; prepare; launch "$@"'
