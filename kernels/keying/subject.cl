@@ -33,9 +33,12 @@ enum { EDGE, SCREEN, SOLID };
 #define NOISE_PEAK 0.3f
 
 /* The inside of a subject is opaque (core): blocks whose pixels all have a distance of
- * more than CLOSED, and fully from CLOSED_FULL on. */
-#define CLOSED 0.38f
-#define CLOSED_FULL 0.45f
+ * more than CLOSED, and fully from CLOSED_FULL on. Clothes near the screen's colour have
+ * less: they are held where is_held (). */
+#define CLOSED 0.6f
+#define CLOSED_FULL 0.75f
+#define HELD 0.38f
+#define HELD_FULL 0.45f
 
 /* But glass, smoke and veils are not closed. They are smooth, and partly clear: alpha
  * between CLEAR and VEILED that changes by less than SMOOTH over two pixels. */
@@ -47,9 +50,9 @@ enum { EDGE, SCREEN, SOLID };
 #define MANY 0.1f
 
 typedef struct {
-  float4 all; /* sum of the colours of all pixels, and their number, if closed > 0 */
+  float4 all; /* sum of the colours of all pixels, and their number, of an EDGE */
   int kind;
-  float closed;      /* 0 to 1 */
+  float distance;    /* the least of its pixels; 1 if SOLID, 0 without core */
   float transparent; /* share of smooth, partly clear pixels */
   float core;        /* closed, and not at an edge */
 } Kind;
@@ -91,9 +94,9 @@ sum_of_colors (Colors colors, Floats weights)
       sum_of_lanes (weights));
 }
 
-/* Finds how far a block is closed by the distances of its pixels from the screen. */
+/* Measures the colours and the least distance from the screen of all pixels. */
 INLINED void
-close_by_distance (FRAME (const, seen), int x, int y, int end, int width, Floats inside,
+measure_all (FRAME (const, seen), int x, int y, int end, int width, Floats inside,
     Keyer keyer, Kind *kind)
 {
   Floats least = 1;
@@ -104,8 +107,7 @@ close_by_distance (FRAME (const, seen), int x, int y, int end, int width, Floats
     least =
         min (least, distance_from_screen (colors, screen_of_eight (keyer, x, y), keyer));
   }
-  const float of_all = least_of_lanes (max (least, 1 - inside));
-  kind->closed = clamp ((of_all - CLOSED) * (1 / (CLOSED_FULL - CLOSED)), 0.0f, 1.0f);
+  kind->distance = least_of_lanes (max (least, 1 - inside));
 }
 
 /* Sums the colours of a block's opaque pixels, and their number. `kinds` gets what the
@@ -148,8 +150,7 @@ measure_subject (FRAME (const, seen), FRAME (const, input), FRAME (const, keyed)
                  : EDGE,
       is_solid ? 1 : 0, sum_of_lanes (smooth) * (1.0f / ((BLOCK - 2) * (BLOCK - 2)))};
   if (with_core && kind.kind == EDGE)
-    close_by_distance (
-        FRAME_ARGUMENTS (seen), x, y, end, width, inside, THE_KEYER, &kind);
+    measure_all (FRAME_ARGUMENTS (seen), x, y, end, width, inside, THE_KEYER, &kind);
   measured[row * subject_columns + column] = sum;
   kinds[row * subject_columns + column] = kind;
 }
@@ -159,15 +160,49 @@ __constant float far_weights[FARTHEST + 1] = {0.001f, 0.000969233f, 0.0008824969
     0.000754839602f, 0.00060653066f, 0.000457833362f, 0.000324652467f, 0.000216265167f,
     0.000135335283f};
 
-/* Returns how far a block and those beside it are closed. */
+/* Returns the least distance of a block and those beside it. */
 INLINED float
-closed_around (__global const Kind *kinds, int columns, int rows, int column, int row)
+distance_around (__global const Kind *kinds, int columns, int rows, int column, int row)
 {
   float least = 1;
   for (int y = max (row - 1, 0); y <= min (row + 1, rows - 1); y++)
     for (int x = max (column - 1, 0); x <= min (column + 1, columns - 1); x++)
-      least = min (least, kinds[y * columns + x].closed);
+      least = min (least, kinds[y * columns + x].distance);
   return least;
+}
+
+/* Returns the kind of block where a way ends that leads over blocks which are near enough to
+ * be held: EDGE if it comes to the end of `count` blocks, `step` apart. */
+INLINED int
+end_of_way (__global const Kind *block, int count, int step)
+{
+  for (; count > 0; count--, block += step)
+    if (block->distance <= HELD || block->kind == SOLID)
+      return block->kind == SOLID ? SOLID : SCREEN;
+  return EDGE;
+}
+
+/* Returns whether a block is part of clothes that touch the frame's lower edge, with nothing
+ * opaque in between, or that the subject encloses. A scarf before the screen is not. */
+INLINED bool
+is_held (__global const Kind *here, int columns, int rows, int column, int row)
+{
+  const int below = end_of_way (here, rows - row, columns);
+  return below == EDGE
+         || (below == SOLID && end_of_way (here, row + 1, -columns) == SOLID
+             && end_of_way (here, column + 1, -1) == SOLID
+             && end_of_way (here, columns - column, 1) == SOLID);
+}
+
+INLINED float
+core_of (__global const Kind *kinds, int columns, int rows, int column, int row)
+{
+  const float distance = distance_around (kinds, columns, rows, column, row);
+  const bool holds =
+      distance > HELD && distance < CLOSED_FULL
+      && is_held (kinds + row * columns + column, columns, rows, column, row);
+  const float from = holds ? HELD : CLOSED, full = holds ? HELD_FULL : CLOSED_FULL;
+  return clamp ((distance - from) / (full - from), 0.0f, 1.0f);
 }
 
 /* Makes the core of closed blocks, without those at an edge, and where no smooth, partly
@@ -179,7 +214,7 @@ make_core (__global float4 *measured, __global Kind *kinds, int columns, int row
   if (column >= columns || row >= rows)
     return;
   __global Kind *kind = kinds + row * columns + column;
-  float core = kind->closed > 0 ? closed_around (kinds, columns, rows, column, row) : 0;
+  float core = kind->distance > HELD ? core_of (kinds, columns, rows, column, row) : 0;
   if (kind->kind == EDGE && core > 0) {
     float sum = 0, weights = 0;
     for (int y = max (row - FARTHEST, 0); y <= min (row + FARTHEST, rows - 1); y++)

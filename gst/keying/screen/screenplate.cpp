@@ -31,7 +31,7 @@ const guint samples_across = 16;
 const gsize smoothing_group = 256;
 /* Minimum chroma of screen samples, relative to the expected colour: of encoded levels
  * and linear light, in the first pass (key colour) and the second (measured colour) */
-const cl_float least_chroma[2][2] = {{0.6f, 0.9f}, {0.5f, 0.79f}};
+const cl_float least_chroma[2][2] = {{0.6f, 0.9f}, {0.4f, 0.79f}};
 } // namespace
 
 const opencl::EnumTypeOf<Plate> plate_type ("GstKeyingPlate",
@@ -159,7 +159,7 @@ const cl_int block_size = 8;
 struct Kind {
   cl_float4 all;
   alignas (cl_float4) cl_int kind;
-  cl_float closed, transparent, core;
+  cl_float distance, transparent, core;
 };
 
 struct Block {
