@@ -209,8 +209,7 @@ Keyer::known_key (const ChromaKeySettings &settings) const
 bool
 Keyer::is_linear (const ChromaKeySettings &settings) const
 {
-  return settings.linear && has_curve
-         && !(settings.auto_linear && mixing.is_of_levels ());
+  return settings.linear && has_curve;
 }
 
 ScreenKey
@@ -382,18 +381,22 @@ before_comparison (ChromaKeySettings settings, bool linear)
 }
 } // namespace
 
-/* `frames`: keyed in light */
 bool
-Keyer::count_mixing (const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
+Keyer::judge_mixing (const ChromaKeySettings &settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, guint &levels_pixels, cl_command_queue queue,
+    GError **error)
 {
-  opencl::Kernel *kernel =
-      counting.variant ({frames.seen, frames.input, frames.output}, error);
-  return kernel && mixing.begin (queue, error)
-         && set_arguments (kernel, settings, frames, error, mixing.votes ())
+  ChromaKeySettings plain = before_comparison (settings, true);
+  plain.subject = true;
+  const Frames frames = {input, input, output, &fitted[extras_of (plain)]};
+  opencl::Kernel *kernel = gst_opencl_context_require_engine (context, "soft-key", error)
+                               ? counting.variant ({input, input, output}, error)
+                               : nullptr;
+  return kernel && key_alone (plain, frames, queue, error) && mixing.begin (queue, error)
+         && set_arguments (kernel, plain, frames, error, mixing.votes ())
          && kernel->enqueue (
              queue, (gsize (info ().width) + 7) / 8, gsize (info ().height), error)
-         && mixing.end (queue, error);
+         && mixing.end (queue, levels_pixels, error);
 }
 
 /* Keys, then compares the frame with the colours of its subject. */
@@ -408,9 +411,7 @@ Keyer::key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
   Frames plain_frames = frames;
   plain_frames.kernels =
       linear ? &fitted[extras_of (plain)] : &soft[0][extras_of (plain)];
-  if (!subject.make_buffers (error) || !key_alone (plain, plain_frames, queue, error)
-      || (linear && settings.auto_linear && mixing.is_due ()
-          && !count_mixing (settings, frames, queue, error)))
+  if (!subject.make_buffers (error) || !key_alone (plain, plain_frames, queue, error))
     return false;
   const std::initializer_list<const GstOpenCLFrame *> all = {
       frames.seen, frames.input, frames.output};

@@ -1,4 +1,4 @@
-/* Finds out whether the pictures of a stream were mixed as light or as levels
+/* Tells whether a frame was mixed as light or as levels
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,18 +6,18 @@
 
 #include <gst/opencl/core/devicebuffer.hpp>
 
+#include <cmath>
+
 namespace keying {
 namespace {
-const guint counter_count = 2;
-const guint64 interval = 4;
-/* Numbers of pixels and of looks that are enough */
-const guint enough_votes = 40, enough_looks = 8;
-/* Largest share of pixels for light in pictures of mixed levels, and pixels that are taken
- * for light in advance. Of 23 cut-outs with votes, the share is 0 to 0.6 for mixed levels, in
- * half of them below 0.2, and 0.35 to 0.8 for mixed light; in films 0.34 to 0.6. What is not
- * clear is light. */
+const guint counter_count = 3;
+/* Units of the logarithm of the likelihood ratio, as in subject.cl */
+const gdouble evidence_unit = 1. / 32;
+const gdouble least_ratio = 100;
+/* Largest share of pixels for light in frames of mixed levels. Of 23 cut-outs with votes,
+ * the share is 0 to 0.6 for mixed levels, in half of them below 0.2, and 0.35 to 0.8 for
+ * mixed light; in films 0.34 to 0.6. What is not clear is light. */
 const gdouble most_of_light = 0.3;
-const guint in_advance = 3;
 } // namespace
 
 bool
@@ -28,44 +28,27 @@ Mixing::create_counters (GstOpenCLContext *context, GError **error)
 }
 
 bool
-Mixing::is_due ()
-{
-  const bool enough = looks >= enough_looks && of_light + of_levels >= enough_votes;
-  return frames++ % interval == 0 && !enough && !is_of_levels ();
-}
-
-bool
 Mixing::begin (cl_command_queue queue, GError **error)
 {
   const cl_uint zero = 0;
-  return (!numbers.is_under_way () || add (error))
-         && gst_opencl_check (clEnqueueFillBuffer (queue, counters (), &zero, sizeof zero,
-                                  0, counter_count * sizeof zero, 0, nullptr,
-                                  opencl::Profiled (queue, opencl::command::fill)),
-             "clEnqueueFillBuffer", error);
+  return gst_opencl_check (clEnqueueFillBuffer (queue, counters (), &zero, sizeof zero, 0,
+                               counter_count * sizeof zero, 0, nullptr,
+                               opencl::Profiled (queue, opencl::command::fill)),
+      "clEnqueueFillBuffer", error);
 }
 
 bool
-Mixing::end (cl_command_queue queue, GError **error)
+Mixing::end (cl_command_queue queue, guint &pixels, GError **error)
 {
-  return numbers.read (queue, counters (), error) && (looks++ > 0 || add (error));
-}
-
-bool
-Mixing::add (GError **error)
-{
-  const cl_uint *counted = numbers.wait (error);
+  const cl_uint *counted =
+      numbers.read (queue, counters (), error) ? numbers.wait (error) : nullptr;
   if (!counted)
     return false;
-  of_light += counted[0];
-  of_levels += counted[1];
+  const guint all = counted[0] + counted[1];
+  const bool is_of_levels =
+      counted[0] < most_of_light * all
+      && cl_int (counted[2]) * evidence_unit >= std::log (least_ratio);
+  pixels = is_of_levels ? all : 0;
   return true;
-}
-
-bool
-Mixing::is_of_levels () const
-{
-  const guint light = of_light + in_advance;
-  return light < most_of_light * (light + of_levels);
 }
 } // namespace keying

@@ -1,4 +1,4 @@
-/* Finds out whether the pictures of a stream were mixed as light or as levels
+/* Tells whether a frame was mixed as light or as levels
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,28 +7,19 @@
 #include "screensearch.hpp"
 
 namespace keying {
-/* Looks at the first frame, then at every fourth until enough pixels have been counted. The
- * first look waits for its result, since the stream may have only one frame. */
 class Mixing {
 public:
   bool create_counters (GstOpenCLContext *context, GError **error);
 
-  /* Call for each frame that is keyed in light. */
-  bool is_due ();
-  /* Empties the counters, for the kernel count_mixing (). Adds what was counted before. */
+  /* Empties the counters, for the kernel count_mixing (). */
   bool begin (cl_command_queue queue, GError **error);
   cl_mem votes () const { return counters (); }
-  /* Reads the counters back. */
-  bool end (cl_command_queue queue, GError **error);
-
-  bool is_of_levels () const;
+  /* Waits for the counters. Sets `pixels` to the number of edge pixels that were compared
+   * if these say that levels were mixed, else to 0. */
+  bool end (cl_command_queue queue, guint &pixels, GError **error);
 
 private:
-  bool add (GError **error);
-
-  cl::Buffer counters; /* of light and of levels */
+  cl::Buffer counters; /* as votes of count_mixing () */
   ReadBack numbers;
-  guint64 frames = 0;
-  guint looks = 0, of_light = 0, of_levels = 0;
 };
 } // namespace keying

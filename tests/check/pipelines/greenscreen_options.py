@@ -158,12 +158,11 @@ def levels_of(light):
     return 255 * np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
 
 
-LIGHT = "--linear", "true", "--auto-linear", "false"
-LEVELS = "--linear", "false"
+LIGHT, LEVELS = ("--mixing", "light"), ("--mixing", "levels")
 
 
 def check_linear():
-    """An edge of 16 columns from green to light grey, mixed as levels, which auto-linear finds,
+    """An edge of 16 columns from green to light grey, mixed as levels, which --mixing auto finds,
     over blue"""
     frame = picture(square=(230, 230, 230))
     share = ((np.arange(16) + 0.5) / 16)[:, None]
@@ -268,7 +267,7 @@ def check_options_of_distance():
     refused("--balance: no effect with --method chroma", "--balance", 0, "--method", "chroma")
     for option in "similarity", "smoothness", "balance":
         refused(f"--{option}: no effect with --method distance", f"--{option}", 1, "--method", "distance")
-    for option in ("--quiet",), ("--linear",), ("--plate", "frozen"):
+    for option in ("--quiet",), ("--mixing", "light"), ("--plate", "frozen"):
         refused(f"{option[0]}: no effect with --method distance", *option, "--method", "distance")
     refused("--plate froze: expected adaptive, measured, frozen, none or a file", "--plate", "froze")
 
@@ -280,7 +279,7 @@ def check_sound():
                " ! audio/x-raw,format=S16LE ! film.")  # fmt: skip
     for name, width in ("mp4", 160), ("webm", 161), ("mkv", 161), ("avi", 161), ("mov", 161):
         said = made("--background", "2040c0", "--output", f"heard.{name}", "tone.mov")
-        assert said == "Keying tone.mov\n", said
+        assert said == "Keying tone.mov, mixed as light\n", said
         frames = pixels(f"heard.{name}", width)
         assert len(frames) == 25, (name, len(frames))
         for frame in frames[0], frames[-1]:
