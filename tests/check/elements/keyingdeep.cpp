@@ -258,9 +258,10 @@ TEST (test_deep_difference_has_alphas_between_those_of_eight_bits)
           green[0] + 9 * x, green[1] - 7 * x, green[2] + 5 * x, levels - 13 * y};
       expected.at (x, y) = by_difference (picture.at (x, y), green, 0.05, 0.15);
     }
-  Deep got = through ("chromakey " KEY "method=difference plate=none refine=false "
-                      "similarity=0.05 smoothness=0.15",
-      picture);
+  Deep got =
+      through ("chromakey " KEY "mixing=levels method=difference plate=none refine=false "
+               "similarity=0.05 smoothness=0.15",
+          picture);
   assert_same (got, expected, 2, "difference");
   std::set<int> alphas;
   for (int x = 0; x < 700; x++)
@@ -295,8 +296,9 @@ TEST (test_deep_plate_of_a_file_keeps_its_sixteen_bits)
       picture.at (x, y) = {green[0] + 40 * x, green[1] - 90 * x, green[2], levels};
       expected.at (x, y) = by_difference (picture.at (x, y), screen.at (x, y), 0, 1);
     }
-  const std::string element = "chromakey " KEY "method=difference refine=false "
-                              "similarity=0 smoothness=1 plate=file plate-location=";
+  const std::string element =
+      "chromakey " KEY "mixing=levels method=difference refine=false "
+      "similarity=0 smoothness=1 plate=file plate-location=";
   const Folder folder;
   const std::string path = folder.write ("plate.j2c", encoded (screen));
   assert_same (through (element + path, picture), expected, 4, "plate");
