@@ -222,14 +222,18 @@ const opencl::EnumTypeOf<MixingMode> mixing_type ("GstKeyingMixing",
 
 /* Properties */
 
-/* A property that changes `mixing` and `linear` together. `set` changes both. */
+/* `mixing` and `linear` set each other. */
 static opencl::Property<ChromaKeySettings>
-mixing_property (opencl::Property<ChromaKeySettings> property,
-    void (*set) (const GValue *from, ChromaKeySettings &to))
+mixing_property (opencl::Property<ChromaKeySettings> property)
 {
-  const auto commit = property.commit;
-  property.set = set;
-  property.commit = [=] (ChromaKeySettings &from, ChromaKeySettings &to) {
+  property.set = [] (const GValue *from, ChromaKeySettings &to) {
+    to.mixing = G_VALUE_HOLDS_ENUM (from)    ? MixingMode (g_value_get_enum (from))
+                : g_value_get_boolean (from) ? MixingMode::light
+                                             : MixingMode::levels;
+    to.linear = to.mixing != MixingMode::levels;
+  };
+  property.commit = [commit = property.commit] (
+                        ChromaKeySettings &from, ChromaKeySettings &to) {
     commit (from, to);
     to.mixing = from.mixing;
     to.linear = from.linear;
@@ -297,19 +301,10 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
     mixing_property (
         {"mixing", "Mixing", "Whether light or levels were mixed at edges (soft methods)",
             &ChromaKeySettings::mixing, mixing_type, opencl::controllable,
-            &ChromaKeySettings::mixing_revision},
-        [] (const GValue *from, ChromaKeySettings &to) {
-          to.mixing = MixingMode (g_value_get_enum (from));
-          to.linear = to.mixing != MixingMode::levels;
-        }),
-    mixing_property (
-        {"linear", "Linear",
-            "Light is keyed, not levels. Set TRUE for mixing=light, FALSE for levels",
-            &ChromaKeySettings::linear, plain_flags},
-        [] (const GValue *from, ChromaKeySettings &to) {
-          to.linear = g_value_get_boolean (from);
-          to.mixing = to.linear ? MixingMode::light : MixingMode::levels;
-        }),
+            &ChromaKeySettings::mixing_revision}),
+    mixing_property ({"linear", "Linear",
+        "Light is keyed, not levels. Set TRUE for mixing=light, FALSE for mixing=levels",
+        &ChromaKeySettings::linear, plain_flags}),
     {"auto-linear", "Auto linear", "Deprecated: no effect, see mixing",
         &ChromaKeySettings::auto_linear, GParamFlags (plain_flags | G_PARAM_DEPRECATED)},
     {"spill", "Spill", "Strength of spill suppression (0 = none)",
@@ -443,22 +438,15 @@ warn_of_frames (GstChromaKey *self, const GstVideoInfo *input, const GstVideoInf
         (nullptr));
 }
 
-/* A decision of mixing=auto is valid for frames of one kind. */
-enum class Kind { camera, film, picture, unknown };
-
-static Kind
-kind_of (const keying::InputFormat &format)
+/* Returns whether frames can have mixed levels. Frames that were converted from film keep its
+ * transfer function, and JPEG has none. */
+static bool
+is_picture (const keying::InputFormat &format)
 {
   const GstVideoTransferFunction transfer = format.output ().colorimetry.transfer;
-  opencl::TransferFunction curve;
-  if (!opencl::transfer_function_of (&format.output (), curve))
-    return Kind::unknown;
-  if (format.is_of_camera ())
-    return Kind::camera;
-  /* Frames that were converted keep the transfer function of the film. JPEG has none. */
-  return transfer == GST_VIDEO_TRANSFER_SRGB || transfer == GST_VIDEO_TRANSFER_UNKNOWN
-             ? Kind::picture
-             : Kind::film;
+  return !format.is_of_camera ()
+         && (transfer == GST_VIDEO_TRANSFER_SRGB
+             || transfer == GST_VIDEO_TRANSFER_UNKNOWN);
 }
 
 static gboolean
@@ -478,7 +466,7 @@ gst_chroma_key_set_formats (
 
   /* A source may change the framerate after a seek. The known screen stays valid. */
   const bool is_same = self->work && self->work->keyer.format ().is_equivalent (format);
-  if (self->work && kind_of (self->work->keyer.format ()) != kind_of (format))
+  if (self->work && is_picture (self->work->keyer.format ()) != is_picture (format))
     self->judged_revision = 0;
   if (!self->settings->adopt (accept, error))
     return FALSE;
@@ -693,11 +681,10 @@ decide_mixing (GstChromaKey *self, ChromaKeySettings &settings,
     return false;
   if (!is_due)
     return true;
-  const Kind kind = kind_of (keyer.format ());
-  if (kind == Kind::picture
+  if (is_picture (keyer.format ())
       && !keyer.judge_mixing (settings, input, output, pixels, queue, error))
     return false;
-  self->found_levels = pixels >= enough_pixels || kind == Kind::unknown;
+  self->found_levels = pixels >= enough_pixels || !keyer.knows_light ();
   self->judged_revision = settings.mixing_revision;
   report_mixing (self, pixels);
   settings.linear = !self->found_levels;

@@ -7,7 +7,6 @@
 #include "input/inputformat.hpp"
 #include "input/pixelformats.hpp"
 #include "keychain.hpp"
-#include "screen/mixing.hpp"
 #include "screen/screenplate.hpp"
 #include "screen/screensearch.hpp"
 #include "unkeyed.hpp"
@@ -124,6 +123,8 @@ public:
   bool judge_mixing (const ChromaKeySettings &settings, const GstOpenCLFrame *input,
       const GstOpenCLFrame *output, guint &levels_pixels, cl_command_queue queue,
       GError **error);
+  /* Returns false if the transfer function is not known, so that levels are keyed. */
+  bool knows_light () const { return has_curve; }
   /* Converts camera formats once, since soft methods read the frame several times: replaces
    * `input` by `pixels`. */
   bool convert_format (const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
@@ -178,7 +179,8 @@ private:
   bool has_curve = false; /* the transfer function is known */
   opencl::FrameKernel measure;
   opencl::FrameKernel counting;
-  Mixing mixing;
+  cl::Buffer mixing_votes;
+  ReadBack mixing_counts; /* of mixing_votes */
   opencl::FrameKernel quiet_kernel;
   SubjectColors subject;
   FormatConverter pixels;
