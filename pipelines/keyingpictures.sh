@@ -46,7 +46,7 @@ hair|130|0|--method distance|
 spill|440|120|--spill 0|
 balance|50|235|--background 6060c0|--background 6060c0 --balance 0.25
 grow|440|120|--background ffffff|--background ffffff --grow -1 --feather 1
-wrap|200|0||--light-wrap 0.6 --linear
+wrap|200|0||--light-wrap 0.6
 garbage|0|180||--garbage $work/garbage.png
 END
 

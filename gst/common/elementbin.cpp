@@ -117,7 +117,7 @@ copy_of (GParamSpec *of, const GValue *value)
 bool
 can_be_forwarded (const GParamSpec *spec)
 {
-  return !(spec->flags & (G_PARAM_DEPRECATED | G_PARAM_CONSTRUCT_ONLY));
+  return !(spec->flags & G_PARAM_CONSTRUCT_ONLY);
 }
 } // namespace
 

@@ -33,11 +33,15 @@
  * edges there stay stable. `plate=frozen` keeps the last measured plate. `plate=file` is
  * an image of the empty screen, which also shows its folds.
  *
- * With `linear` the soft methods work in linear light. Use it for images that were mixed
- * in linear light: by a lens, by a renderer or by `openclcompositor linear=true`. With
- * `auto-linear`, too, the element sets `linear` to FALSE if the edges of the first frames
- * show that levels were mixed, as drawing programs do, or if the transfer function is not
- * known. It sets it to TRUE again at other caps. This needs `subject`.
+ * The soft methods work in linear light, which a lens, a renderer and `openclcompositor
+ * linear=true` mix. With `mixing=levels` they work in encoded levels, which programs that
+ * compose pictures often mix. `mixing=auto` decides once for a stream, before its first
+ * keyed frame leaves. It chooses levels if at least 500 pixels at edges of that frame show
+ * clearly that levels were mixed, or if the transfer function is not known. It never does
+ * so for camera formats, or for RGBA with a transfer function of video, such as BT.709,
+ * which openclconvert keeps. `linear` says what is in force, and setting it sets `mixing`.
+ * The element message "chromakey-mixing" has it as `linear`, and as `levels-pixels` the
+ * number of pixels that are evidence for levels.
  *
  * With `quiet` alpha is computed from a temporal mean where nothing moves. Red, green and
  * blue are those of the input frame.
@@ -127,6 +131,7 @@ using keying::AutoKey;
 using keying::ChainMember;
 using keying::ChromaKeySettings;
 using keying::Method;
+using keying::MixingMode;
 using keying::Plate;
 using keying::SpillMethod;
 
@@ -164,10 +169,11 @@ struct _GstChromaKey {
   opencl::Settings<ChromaKeySettings> *settings;
   PlateImage *plate_image;
   opencl::AuxiliaryStreams *sides;
-  bool warned_of_plate; /* warned that the plate pad is not used */
-  bool found_levels;    /* auto-linear has set linear to FALSE */
-  GstClockTime time;    /* running time of the current frame */
-  ChromaKeyWork *work;  /* between set_formats and close, else null */
+  bool warned_of_plate;  /* warned that the plate pad is not used */
+  bool found_levels;     /* by mixing=auto, with judged_revision */
+  guint judged_revision; /* mixing_revision of the last decision, or 0 */
+  GstClockTime time;     /* running time of the current frame */
+  ChromaKeyWork *work;   /* between set_formats and close, else null */
   ChainMember *member;
 };
 
@@ -204,7 +210,38 @@ const opencl::EnumTypeOf<SpillMethod> spill_method_type ("GstKeyingSpillMethod",
             "As average, then add grey so that luma is kept", "luminance-preserving"},
     });
 
+const opencl::EnumTypeOf<MixingMode> mixing_type ("GstKeyingMixing",
+    {
+        {MixingMode::automatic,
+            "Light, unless edges of the first frame show clearly that levels were mixed",
+            "auto"},
+        {MixingMode::light, "Linear light, as mixed by lenses and renderers", "light"},
+        {MixingMode::levels, "Encoded levels, as mixed by many programs for pictures",
+            "levels"},
+    });
+
 /* Properties */
+
+/* `mixing` and `linear` set each other. */
+static opencl::Property<ChromaKeySettings>
+mixing_property (opencl::Property<ChromaKeySettings> property)
+{
+  property.set = [] (const GValue *from, ChromaKeySettings &to) {
+    to.mixing = G_VALUE_HOLDS_ENUM (from)    ? MixingMode (g_value_get_enum (from))
+                : g_value_get_boolean (from) ? MixingMode::light
+                                             : MixingMode::levels;
+    to.linear = to.mixing != MixingMode::levels;
+  };
+  property.commit = [commit = property.commit] (
+                        ChromaKeySettings &from, ChromaKeySettings &to) {
+    commit (from, to);
+    to.mixing = from.mixing;
+    to.linear = from.linear;
+  };
+  return property;
+}
+
+const GParamFlags plain_flags = GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
 
 const opencl::PropertyTable<ChromaKeySettings> properties = {
     {"method", "Method", "Keying method", &ChromaKeySettings::method, method_type,
@@ -261,12 +298,15 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         &ChromaKeySettings::subject, opencl::controllable},
     {"quiet", "Quiet", "Reduce flicker of still edges due to camera noise (soft methods)",
         &ChromaKeySettings::quiet, opencl::controllable},
-    {"linear", "Linear", "Key in linear light (soft methods)", &ChromaKeySettings::linear,
-        opencl::controllable},
-    {"auto-linear", "Auto linear",
-        "Set linear to FALSE if edges of the first frames show mixed levels (with linear "
-        "and subject)",
-        &ChromaKeySettings::auto_linear, opencl::controllable},
+    mixing_property (
+        {"mixing", "Mixing", "Whether light or levels were mixed at edges (soft methods)",
+            &ChromaKeySettings::mixing, mixing_type, opencl::controllable,
+            &ChromaKeySettings::mixing_revision}),
+    mixing_property ({"linear", "Linear",
+        "Light is keyed, not levels. Set TRUE for mixing=light, FALSE for mixing=levels",
+        &ChromaKeySettings::linear, plain_flags}),
+    {"auto-linear", "Auto linear", "Deprecated: no effect, see mixing",
+        &ChromaKeySettings::auto_linear, GParamFlags (plain_flags | G_PARAM_DEPRECATED)},
     {"spill", "Spill", "Strength of spill suppression (0 = none)",
         &ChromaKeySettings::spill, {0, 1}, opencl::controllable},
     {"spill-method", "Spill method",
@@ -343,11 +383,10 @@ accept_settings (GstChromaKey *self, const GstVideoInfo *info,
     const ChromaKeySettings &wanted, GError **error)
 {
   opencl::TransferFunction curve;
-  if (wanted.linear && !wanted.auto_linear
-      && !opencl::transfer_function_of (info, curve)) {
+  if (wanted.mixing == MixingMode::light && !opencl::transfer_function_of (info, curve)) {
     g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "linear=true: unknown transfer function in the input colorimetry; set "
-        "colorimetry or linear=false");
+        "mixing=light: unknown transfer function in the input colorimetry; set "
+        "colorimetry or mixing=levels");
     return false;
   }
   if (wanted.key_colors.size () > keying::most_keys) {
@@ -376,6 +415,7 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   drop_work (self);
   self->warned_of_plate = false;
+  self->judged_revision = 0;
   self->settings->stop ();
 }
 
@@ -398,6 +438,17 @@ warn_of_frames (GstChromaKey *self, const GstVideoInfo *input, const GstVideoInf
         (nullptr));
 }
 
+/* Returns whether frames can have mixed levels. Frames that were converted from film keep its
+ * transfer function, and JPEG has none. */
+static bool
+is_picture (const keying::InputFormat &format)
+{
+  const GstVideoTransferFunction transfer = format.output ().colorimetry.transfer;
+  return !format.is_of_camera ()
+         && (transfer == GST_VIDEO_TRANSFER_SRGB
+             || transfer == GST_VIDEO_TRANSFER_UNKNOWN);
+}
+
 static gboolean
 gst_chroma_key_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
@@ -415,8 +466,8 @@ gst_chroma_key_set_formats (
 
   /* A source may change the framerate after a seek. The known screen stays valid. */
   const bool is_same = self->work && self->work->keyer.format ().is_equivalent (format);
-  if (!is_same && std::exchange (self->found_levels, false))
-    g_object_set (self, "linear", TRUE, nullptr);
+  if (self->work && is_picture (self->work->keyer.format ()) != is_picture (format))
+    self->judged_revision = 0;
   if (!self->settings->adopt (accept, error))
     return FALSE;
   if (is_same)
@@ -532,6 +583,8 @@ static gboolean
 gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstChromaKey *self = GST_CHROMA_KEY (transform);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START)
+    self->judged_revision = 0;
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
     end_search (self);
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && self->work)
@@ -589,16 +642,53 @@ discard_plate_frames (GstChromaKey *self, const ChromaKeySettings &settings)
   stream->frame_at (self->time);
 }
 
-/* auto-linear. Returns TRUE if the frame has to be keyed again. */
-static bool
-uses_levels_now (GstChromaKey *self)
+/* mixing=auto */
+
+/* Minimum number of pixels that say that levels were mixed */
+const guint enough_pixels = 500;
+
+/* Shows the decision in `linear`, and posts it. */
+static void
+report_mixing (GstChromaKey *self, guint levels_pixels)
 {
-  if (self->found_levels || !self->work->keyer.mixing.is_of_levels ())
+  const bool linear = !self->found_levels;
+  auto show = [=] (ChromaKeySettings &settings) {
+    if (settings.mixing == MixingMode::automatic)
+      settings.linear = linear;
+  };
+  if (self->settings->amend (show).linear != linear)
+    g_object_notify (G_OBJECT (self), "linear");
+  GST_INFO_OBJECT (self, "%s were mixed", linear ? "light" : "levels");
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self),
+          gst_structure_new ("chromakey-mixing", "linear", G_TYPE_BOOLEAN,
+              gboolean (linear), "levels-pixels", G_TYPE_UINT, levels_pixels, nullptr)));
+}
+
+/* Follows the plate, and sets settings.linear. Decides with the first frame of a stream. */
+static bool
+decide_mixing (GstChromaKey *self, ChromaKeySettings &settings,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
+{
+  keying::Keyer &keyer = self->work->keyer;
+  const bool is_due = settings.mixing == MixingMode::automatic
+                      && self->judged_revision != settings.mixing_revision;
+  guint pixels = 0;
+  if (settings.mixing == MixingMode::automatic)
+    settings.linear = is_due || !self->found_levels;
+  if (!follow_plate (self, settings, input, queue, error))
     return false;
-  GST_INFO_OBJECT (self, "levels were mixed");
-  self->found_levels = true;
-  g_object_set (self, "linear", FALSE, nullptr);
-  return true;
+  if (!is_due)
+    return true;
+  if (is_picture (keyer.format ())
+      && !keyer.judge_mixing (settings, input, output, pixels, queue, error))
+    return false;
+  self->found_levels = pixels >= enough_pixels || !keyer.knows_light ();
+  self->judged_revision = settings.mixing_revision;
+  report_mixing (self, pixels);
+  settings.linear = !self->found_levels;
+  return settings.linear || follow_plate (self, settings, input, queue, error);
 }
 
 static gboolean
@@ -623,14 +713,9 @@ key (GstChromaKey *self, ChromaKeySettings settings, const GstOpenCLFrame *input
     return read_back_key (self, settings, queue, error)
            && keyer.key_by_distance (settings, input, output, queue, error);
   GstOpenCLFrame pixels = {};
-  if (!keyer.convert_format (&input, &pixels, queue, error))
-    return FALSE;
-  do {
-    if (!follow_plate (self, settings, input, queue, error)
-        || !keyer.key_softly (settings, input, output, queue, error))
-      return FALSE;
-  } while (uses_levels_now (self));
-  return TRUE;
+  return keyer.convert_format (&input, &pixels, queue, error)
+         && decide_mixing (self, settings, input, output, queue, error)
+         && keyer.key_softly (settings, input, output, queue, error);
 }
 
 static gboolean
@@ -723,7 +808,12 @@ static const opencl::FilterElement<GstChromaKey, &GstChromaKey::plate_image,
           GST_DEBUG_CATEGORY_INIT (chroma_key_debug, "chromakey", 0, "Chroma key");
         },
         opencl::drops_late_frames,
-        opencl::create_members<&GstChromaKey::sides, &GstChromaKey::plate_image,
-            &GstChromaKey::member>};
+        [] (GstChromaKey *self) {
+          opencl::create_members<&GstChromaKey::sides, &GstChromaKey::plate_image,
+              &GstChromaKey::member> (self);
+          auto notify = [] (GObject *object) { g_object_notify (object, "linear"); };
+          g_signal_connect (self, "notify::mixing",
+              G_CALLBACK (static_cast<void (*) (GObject *)> (notify)), nullptr);
+        }};
 
 OPENCL_FILTER_DEFINE (chromakey, gst_chroma_key, element)

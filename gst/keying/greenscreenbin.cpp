@@ -28,8 +28,8 @@
  *
  * `grow` and `feather` change the shape of the matte, as in #matteshape. `light-wrap` lets
  * the light of a background file or stream bleed over the edges of the foreground, as in
- * #openclcompositor. With `linear`, such a background is blended in linear light, too,
- * but not with `screen=none`: networks learn from pictures whose levels were mixed.
+ * #openclcompositor. Where light is keyed (`mixing`), such a background is blended in light,
+ * too, but not with `screen=none`: networks learn from pictures whose levels were mixed.
  *
  * The request pads `garbage`, `holdout` and `plate` are those of #chromakey: mattes of
  * what is keyed out and of what stays, and an image of the empty screen. The request pad
@@ -37,7 +37,7 @@
  * never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
- * auto-key=screen core=true subject=true spill=1 linear=true auto-linear=true`.
+ * auto-key=screen core=true subject=true spill=1`.
  *
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
  * refines its matte. The properties and request pads of #chromakey cannot be used then,
@@ -63,7 +63,7 @@
  * ]|
  * |[
  * gst-launch-1.0 v4l2src ! greenscreenbin name=key grow=-1 feather=1 light-wrap=0.4
- * linear=true background-location=/tmp/beach.jpg ! videoconvert ! autovideosink
+ * background-location=/tmp/beach.jpg ! videoconvert ! autovideosink
  * filesrc location=/tmp/lamps.png ! decodebin ! videoconvert ! video/x-raw,format=GRAY8 !
  * key.garbage
  * ]|
@@ -124,8 +124,7 @@ enum {
 
 /* Defaults that differ from those of chromakey */
 const opencl::OwnDefault defaults[] = {{"method", "difference"}, {"auto-key", "screen"},
-    {"core", "true"}, {"subject", "true"}, {"spill", "1"}, {"linear", "true"},
-    {"auto-linear", "true"}};
+    {"core", "true"}, {"subject", "true"}, {"spill", "1"}};
 
 /* Properties of matteshape and keyfill */
 const char *const shape_properties[] = {"grow", "feather"};

@@ -7,7 +7,6 @@
 #include "input/inputformat.hpp"
 #include "input/pixelformats.hpp"
 #include "keychain.hpp"
-#include "screen/mixing.hpp"
 #include "screen/screenplate.hpp"
 #include "screen/screensearch.hpp"
 #include "unkeyed.hpp"
@@ -38,6 +37,13 @@ enum class SpillMethod {
   luminance_preserving,
 };
 
+/* How a picture was composed: a lens mixes light, many programs mix encoded levels */
+enum class MixingMode {
+  automatic,
+  light,
+  levels,
+};
+
 struct Rectangle {
   guint x = 0, y = 0;
   guint width = 32, height = 32;
@@ -61,8 +67,9 @@ struct ChromaKeySettings {
   bool core = false;
   bool subject = false;
   bool quiet = false;
-  bool linear = false;
-  bool auto_linear = false;
+  MixingMode mixing = MixingMode::automatic;
+  bool linear = true;       /* in force: not MixingMode::levels, unless that was found */
+  bool auto_linear = false; /* deprecated */
   gdouble spill = 0;
   SpillMethod spill_method = SpillMethod::unmix;
   gdouble spill_balance = 0.5;
@@ -72,6 +79,7 @@ struct ChromaKeySettings {
   AutoKey auto_key = AutoKey::none;
   Rectangle rectangle;
   guint auto_key_revision = 1; /* counts changes of these two */
+  guint mixing_revision = 1;
 
   cl_uint opacity_in_integers () const
   {
@@ -111,6 +119,13 @@ public:
   /* Keys `input`, which is not in a camera's format, with the plate. */
   bool key_softly (const ChromaKeySettings &settings, const GstOpenCLFrame *input,
       const GstOpenCLFrame *output, cl_command_queue queue, GError **error);
+  /* Sets `levels_pixels` to the number of edge pixels that say that levels were mixed.
+   * Waits for it, and overwrites `output`. Follow the plate with settings.linear before. */
+  bool judge_mixing (const ChromaKeySettings &settings, const GstOpenCLFrame *input,
+      const GstOpenCLFrame *output, guint &levels_pixels, cl_command_queue queue,
+      GError **error);
+  /* Returns false if the transfer function is not known, so that levels are keyed. */
+  bool knows_light () const { return has_curve; }
   /* Converts camera formats once, since soft methods read the frame several times: replaces
    * `input` by `pixels`. */
   bool convert_format (const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
@@ -118,7 +133,6 @@ public:
 
   ScreenSearch search;
   ScreenPlate plate;
-  Mixing mixing;
 
 private:
   /* Kernels of the soft methods */
@@ -151,8 +165,6 @@ private:
       cl_command_queue queue, GError **error);
   bool key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
       cl_command_queue queue, GError **error);
-  bool count_mixing (const ChromaKeySettings &settings, const Frames &frames,
-      cl_command_queue queue, GError **error);
   bool ensure_means (GError **error);
   bool quieten (const GstOpenCLFrame *input, GstOpenCLFrame *seen, cl_command_queue queue,
       GError **error);
@@ -168,6 +180,8 @@ private:
   bool has_curve = false; /* the transfer function is known */
   opencl::FrameKernel measure;
   opencl::FrameKernel counting;
+  cl::Buffer mixing_votes;
+  ReadBack mixing_counts; /* of mixing_votes */
   opencl::FrameKernel quiet_kernel;
   SubjectColors subject;
   FormatConverter pixels;

@@ -448,6 +448,9 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
 #define EVEN (3 * 8 * 8.0f) /* variance of their colours, in levels */
 #define APART 25.0f         /* squares of distances of colours */
 #define CLOSE (3 * 6 * 6.0f)
+#define NOISE                                                                            \
+  4.0f /* standard deviation of colours of an edge from both curves, in levels */
+#define EVIDENCE_UNIT (1 / 32.0f)
 
 typedef struct {
   float3 levels, light;
@@ -509,9 +512,11 @@ even_subject_around (
   return variance.x + variance.y + variance.z < EVEN ? count : 0;
 }
 
-/* Adds to votes[0] if the pixel is nearer to mixed light, to votes[1] if to mixed levels. */
+/* Adds to votes[0] if the pixel is nearer to mixed light, to votes[1] if to mixed levels, and
+ * to votes[2] the logarithm of the likelihood ratio of levels to light. It is limited, so that
+ * a few pixels of a third colour do not decide. */
 INLINED void
-count_pixel (TwoColors seen, TwoColors screen, TwoColors subject, __global uint *votes)
+count_pixel (TwoColors seen, TwoColors screen, TwoColors subject, __global int *votes)
 {
   const float share = place_on_line (seen.light, screen.light, subject.light);
   const float of_levels = place_on_line (seen.levels, screen.levels, subject.levels);
@@ -523,14 +528,17 @@ count_pixel (TwoColors seen, TwoColors screen, TwoColors subject, __global uint 
                from_second = seen.levels - second;
   const float of_first = dot (from_first, from_first),
               of_second = dot (from_second, from_second);
-  if (dot (apart, apart) > APART && min (of_first, of_second) < CLOSE)
-    atomic_inc (votes + (of_first < of_second ? 0 : 1));
+  if (dot (apart, apart) <= APART || min (of_first, of_second) >= CLOSE)
+    return;
+  atomic_inc (votes + (of_first < of_second ? 0 : 1));
+  const float ratio = clamp ((of_first - of_second) / (2 * NOISE * NOISE), -1.0f, 1.0f);
+  atomic_add (votes + 2, convert_int_rte (ratio / EVIDENCE_UNIT));
 }
 
 /* `keyed` has the matte of the key, and colours as filmed. Eight pixels per work-item */
 __kernel void
 count_mixing (FRAME (const, seen), FRAME (const, input), FRAME (const, keyed), uint width,
-    uint height, KEYER, __global uint *votes)
+    uint height, KEYER, __global int *votes)
 {
   const int x = 8 * get_global_id (0), y = get_global_id (1);
   if (x >= (int)width || y >= (int)height)

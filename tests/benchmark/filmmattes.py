@@ -75,7 +75,7 @@ class Chromakey:
         self.linear = linear
         self.pipeline = mattes.Pipeline(
             "openclupload ! chromakey name=keyer method=difference auto-key=screen core=true "
-            "spill=1 %s ! opencldownload" % properties, shape)
+            "mixing=levels spill=1 %s ! opencldownload" % properties, shape)
 
     def result(self, frame, background):
         keyed = self.pipeline.run(frame.picture, {}).astype(float)
@@ -200,7 +200,7 @@ def keyers(frames, plate):
     tuning = frames[::max(1, len(frames) // TUNING_FRAMES)][:TUNING_FRAMES]
     for properties in "", "subject=true", "subject=true quiet=true":
         yield Chromakey(shape, properties)
-    for properties in "linear=true", "subject=true linear=true":
+    for properties in "mixing=light", "subject=true mixing=light":
         yield Chromakey(shape, properties, True)
     for name in ("chromakey", "colorkey"):
         yield Tuned(mattes.FFmpeg(name, color.astype(int)), tuning)

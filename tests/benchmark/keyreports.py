@@ -304,7 +304,7 @@ class Chromakey:
         return blended(keyed, background, self.blends_light(frame))
 
     def blends_light(self, _frame):
-        """As blend_alike () of pipeline.py: auto-linear changes the property."""
+        """As greenscreenbin: mixing=auto changes the property."""
         return self.pipeline.pipeline.get_by_name("key").get_property("linear")
 
     def close(self):

@@ -196,11 +196,11 @@ class GStreamer:
 def keyers():
     soft = {"similarity": (0.0, 0.4), "smoothness": (0.2, 1.6)}
     color = "0xff%02x%02x%02x" % tuple(SCREEN)
-    ours = "openclupload ! chromakey name=keyer key-color=" + color + " %s ! opencldownload"
+    ours = "openclupload ! chromakey name=keyer mixing=levels key-color=" + color + " %s ! opencldownload"
     for properties in ("method=difference", "method=difference core=true",
                        "method=difference core=true subject=true",
-                       "method=difference linear=true",
-                       "method=difference core=true linear=true",
+                       "method=difference mixing=light",
+                       "method=difference core=true mixing=light",
                        "method=difference plate=none", "method=difference refine=false",
                        "method=chroma", "method=chroma core=true"):
         yield GStreamer("chromakey " + properties, ours % properties, soft, 3)
@@ -289,7 +289,7 @@ def edge_error(keyed, shot, background):
 def compare_edges(*sets):
     for name, shots in zip(("odd", "even"), sets):
         for properties in "", " subject=true":
-            keyer = GStreamer("", "openclupload ! chromakey name=keyer key-color=0xff%02x%02x%02x"
+            keyer = GStreamer("", "openclupload ! chromakey name=keyer mixing=levels key-color=0xff%02x%02x%02x"
                               % tuple(SCREEN) + " method=difference core=true spill=1" + properties
                               + " ! opencldownload", {}, slice(None))
             results = [keyer.matte(shot) for shot in shots]

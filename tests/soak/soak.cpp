@@ -413,6 +413,7 @@ run_composition_knobs (guint64 n, Watch &watch)
       {{"soft", "plate", {"measured", "none", "frozen", "adaptive"}},
           {"soft", "quiet", {"true", "false"}},
           {"soft", "method", {"difference", "chroma"}},
+          {"soft", "mixing", {"levels", "light", "auto"}},
           {"soft", "core", {"true", "false"}}, {"shape", "grow", {"0", "2", "-1.5"}},
           {"shape", "feather", {"2", "0"}}, {"refine", "subsample", {"3", "1"}},
           {"refine", "smoothing", {"0", "0.7"}}, {"mix", "linear", {"true", "false"}},

@@ -44,7 +44,7 @@ const guint columns = 76, rows = 40; /* of images, and A-lines of spectra */
   "openclupload ! octrender mode=" mode " opacity=0.25 zoom=1.7320508075688772 ! "       \
   "video/x-raw(ANY),format=GRAY8,width=17,height=17 ! opencldownload"
 #define SOFT_KEY(refine)                                                                 \
-  "openclupload ! chromakey method=chroma plate=none refine=" refine                     \
+  "openclupload ! chromakey method=chroma mixing=levels plate=none refine=" refine       \
   " similarity=0.1 smoothness=0.8 ! opencldownload"
 #define CONVOLVE(method)                                                                 \
   "openclupload ! openclconvolve method=" method " scale=0.0069444444444444441 "         \

@@ -48,9 +48,9 @@ SETTINGS = {
     "feather": ("PIXELS", "0 … 64, softens edges on both sides (0)"),
     "light-wrap": ("VALUE", "0 … 1, light of the background over the edges (0)"),
     "quiet": (SWITCH, "less flicker of edges that do not move (false)"),
-    "linear": (SWITCH, "keys and blends light instead of levels (true)"),
-    "auto-linear": (SWITCH, "sets linear to false if edges of the first frames show mixed levels "
-                    "(true)"),
+    "mixing": ("auto|light|levels", "what was mixed at edges, and is keyed and blended: light by a "
+               "lens, levels by many programs that draw. auto: levels if frames of pictures or of "
+               "RGB films show that clearly (auto)"),
 }
 KEY = {
     "key": ("RRGGBB|screen", "the screen's colour, or the green or blue that is found (screen)"),
@@ -213,7 +213,7 @@ def check_pairs(asked):
     """Refuses options that have no effect beside others, or that contradict each other."""
     no_screen = asked.screen == "none"
     soft = ("similarity", "smoothness", "balance", "plate", "refine", "core", "subject", "shadow",
-            "quiet", "linear", "auto-linear")
+            "quiet", "mixing")
     for holds, other, names in (
         (no_screen, "with --screen none", KEY),
         (not no_screen, "without --screen none", NETWORK),

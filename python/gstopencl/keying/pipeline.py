@@ -3,7 +3,6 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
-from .gst import GObject
 from .arguments import colour_of, given, settings_of
 from .hdr import to_srgb
 
@@ -40,13 +39,6 @@ def decoded(name, path, interlaced=None):
             f"! decodebin name={name}_frames ! videoconvert{frames}"]
 
 
-def blend_alike(pipeline):
-    """Makes the compositor blend light while a soft key does."""
-    key, result = pipeline.get_by_name("chromakey"), pipeline.get_by_name("result")
-    if key and result and key.get_property("auto-linear"):
-        key.bind_property("linear", result, "linear", GObject.BindingFlags.SYNC_CREATE)
-
-
 class Keying:
     """Parts of launch lines, for launch.build ()
 
@@ -58,6 +50,7 @@ class Keying:
     def __init__(self, asked, size, is_still, films=None):
         self.asked, self.is_still, self.films = asked, is_still, films or {}
         self.size = f"width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
+        self.is_soft = asked.method != "distance" and asked.screen != "none"
         # Networks take 8 bits.
         self.frames = DEEP_FRAMES if asked.matte and asked.screen != "none" else FRAMES
 
@@ -115,10 +108,9 @@ class Keying:
         return [*branches, *self.filmed(), "!", *keyer, "! opencldownload ! videoconvert !"]
 
     def compositor(self):
-        # Light after a soft key, unless blend_alike () finds levels. Networks learn from pictures
-        # whose levels were mixed.
-        is_soft = self.asked.method != "distance" and self.asked.screen != "none"
-        linear = Value("linear", self.asked.linear or str(is_soft).lower())
+        # Networks learn from pictures whose levels were mixed.
+        is_light = self.is_soft and self.asked.mixing != "levels"
+        linear = Value("linear", str(is_light).lower())
         if not self.is_still:  # Frames keep their times, even and uneven ones.
             return ["keyfill name=result method=composite", *self.options("light-wrap"), linear]
         # A picture keeps its frame until a film behind it has ended.
@@ -144,13 +136,16 @@ class Keying:
                      *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *keys,
                      *self.key_options(*SPILL)]
         else:
-            keyer = [*self.soft_key(), *self.repairs()]
+            keyer = [*self.soft_key(self.asked.network), *self.repairs()]
         shape = self.options(*SHAPE)
         return [*keyer, "! matteshape name=shape", *shape] if shape else keyer
 
-    def soft_key(self):
+    def judged(self):
+        """Returns frames with a soft key that tells how they were mixed."""
+        return [*self.filmed(), "!", *self.soft_key()]
+
+    def soft_key(self, model=None):
         """Returns greenscreenbin, which leaves the background to elements behind the repairs."""
-        model = self.asked.network
         return [f"greenscreenbin name=key background-color=0 {'screen=auto' if model else ''}"
                 f" input::caps=\"{self.frames}\"",
                 *[Value("model-file", model)] * bool(model),

@@ -16,7 +16,8 @@ from . import formats
 from .arguments import PROGRAM, colour_of
 from .films import film_of
 from .gst import Gst
-from .pipeline import DEEP_MATTE, Keying, blend_alike
+from .mixing import mixing_of
+from .pipeline import DEEP_MATTE, Keying
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 SIZE_OF_CAMERA = 1280, 720
@@ -173,7 +174,11 @@ class Run:
             step(f"First frame of {self.name} before keying")
             self.write({"before": [*keying.filmed(), "! opencldownload ! videoconvert !",
                                    FIRST_FRAME, "filesink name=output"]})
-        step(f"{'Finding the person in' if asked.screen == 'none' else 'Keying'} {self.name}")
+        if keying.is_soft and asked.mixing in (None, "auto"):
+            asked.mixing = mixing_of(asked.file, keying.judged(), self.is_still) \
+                if asked.file else "light"
+        step(f"{'Finding the person in' if asked.screen == 'none' else 'Keying'} {self.name}"
+             + (f", mixed as {asked.mixing}" if keying.is_soft else ""))
         files = {"matte": self.matte} if asked.matte else {}
         result = [self.heard, *keying.keyed(), *self.end]
         if self.is_file:
@@ -190,7 +195,7 @@ class Run:
         self.show(located(lambda option: getattr(self.asked, option)))
         with contextlib.ExitStack() as stack:
             parts = located(lambda option: stack.enter_context(self.unfinished(option)))
-            with played(parts, PROGRAM, blend_alike) as (_, messages):
+            with played(parts, PROGRAM) as (_, messages):
                 check(messages)
 
     def unfinished(self, option):

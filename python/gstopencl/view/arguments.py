@@ -8,6 +8,10 @@ import pathlib
 import re
 
 
+# Options that were removed, and what to use instead
+REPLACED = {"--linear": "--mixing light or levels", "--auto-linear": "--mixing auto, light or levels"}
+
+
 class Refused(ValueError):
     """An option that cannot be used, with the reason"""
 
@@ -42,7 +46,9 @@ class Parser(argparse.ArgumentParser):
             message = f"{found[1]} {self.given[found[1]]}: {found[2]}"
         elif found:
             message = f"{found[1]}: {found[2]}"
-        raise Refused(message.replace("unrecognized arguments", "no such option (see --help)"))
+        hints = [f"use {REPLACED[word]}" for word in re.split("[ =]", message) if word in REPLACED]
+        raise Refused(message.replace("unrecognized arguments",
+                                      f"no such option ({', '.join(hints) or 'see --help'})"))
 
     def parse_args(self, words):
         actions = {option: action for action in self._actions for option in action.option_strings}

@@ -66,7 +66,7 @@ set_rule (ElementUnderTest &element, const Rule &rule)
 
 TEST (test_chromakey_distance_is_its_rule_at_every_size)
 {
-  ElementUnderTest element ("chromakey");
+  ElementUnderTest element ("chromakey mixing=levels");
   Rule rule;
   for (const auto &size : sizes) {
     Picture picture = colors (size[0], size[1], rule.key, 1);
@@ -80,7 +80,7 @@ TEST (test_chromakey_distance_is_its_rule_at_every_size)
  * integer. */
 TEST (test_chromakey_distance_decides_as_integers_for_every_tolerance)
 {
-  ElementUnderTest element ("chromakey");
+  ElementUnderTest element ("chromakey mixing=levels");
   for (double tolerance : {0., 1e-12, 0.025, 0.1, 0.2, 0.3, 0.6, 0.7, 1 / 765., 2 / 765.,
            1 / 255., 0.999, 1.}) {
     for (Channel channel : {ALL, RED, GREEN, BLUE}) {
@@ -95,7 +95,7 @@ TEST (test_chromakey_distance_decides_as_integers_for_every_tolerance)
 /* The program that this project grew from compared signed bytes, so that 255 was -1. */
 TEST (test_chromakey_distance_takes_black_and_white_for_no_green)
 {
-  ElementUnderTest element ("chromakey tolerance=0.3");
+  ElementUnderTest element ("chromakey mixing=levels tolerance=0.3");
   for (const Pixel &pixel : {Pixel{0, 0, 0, 255}, Pixel{255, 255, 255, 255}}) {
     Picture picture (20, 20, pixel);
     assert_same (element.run (picture), picture, "black or white");
@@ -110,8 +110,8 @@ TEST (test_chromakey_relative_tolerance_is_of_the_keys_saturation)
   for (const Pixel &key : {Pixel{0, 255, 0, 255}, Pixel{120, 170, 130, 255},
            Pixel{11, 91, 6, 255}, Pixel{30, 60, 200, 255}}) {
     for (const char *from : {"none", "rectangle"}) {
-      ElementUnderTest element (
-          "chromakey relative=true tolerance=0.3 auto-key-width=10 auto-key-height=4");
+      ElementUnderTest element ("chromakey mixing=levels relative=true tolerance=0.3 "
+                                "auto-key-width=10 auto-key-height=4");
       element.set_text ("chromakey", "auto-key", from);
       if (g_str_equal (from, "none"))
         element.set ("chromakey", "key-color", argb_of (key));
@@ -127,7 +127,7 @@ TEST (test_chromakey_relative_tolerance_is_of_the_keys_saturation)
 
 TEST (test_chromakey_invert_keys_the_rest)
 {
-  ElementUnderTest element ("chromakey");
+  ElementUnderTest element ("chromakey mixing=levels");
   Rule rule;
   rule.invert = true;
   set_rule (element, rule);
@@ -137,7 +137,7 @@ TEST (test_chromakey_invert_keys_the_rest)
 
 TEST (test_chromakey_opacity_scales_what_is_not_keyed)
 {
-  ElementUnderTest element ("chromakey");
+  ElementUnderTest element ("chromakey mixing=levels");
   Rule rule;
   Picture picture = colors (100, 50, rule.key, 6);
   for (double opacity : {0., 0.25, 0.5, 0.9}) {
@@ -176,8 +176,9 @@ quarters (int width, int height)
 
 TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
 {
-  ElementUnderTest element ("chromakey auto-key=rectangle auto-key-x=100 auto-key-y=50 "
-                            "auto-key-width=30 auto-key-height=20");
+  ElementUnderTest element (
+      "chromakey mixing=levels auto-key=rectangle auto-key-x=100 auto-key-y=50 "
+      "auto-key-width=30 auto-key-height=20");
   Picture picture = quarters (300, 200);
   Rule rule;
   rule.key = mean_of (picture, 100, 50, 30, 20);
@@ -232,7 +233,7 @@ TEST (test_chromakey_auto_key_finds_the_screen_wherever_it_is_and_tells)
            Pixel{30, 50, 200, 255}, Pixel{120, 170, 130, 255}}) {
     for (const auto &format : keying_frames::formats) {
       ElementUnderTest element (
-          "chromakey auto-key=screen method=difference smoothness=0.9");
+          "chromakey mixing=levels auto-key=screen method=difference smoothness=0.9");
       Picture result = element.run (screen_behind_red (333, 201, key), format);
       const guint posted = posted_key (element);
       fail_unless (
@@ -250,7 +251,8 @@ TEST (test_chromakey_auto_key_finds_the_screen_wherever_it_is_and_tells)
 
 TEST (test_chromakey_auto_key_keys_nothing_where_no_screen_is_seen)
 {
-  ElementUnderTest element ("chromakey auto-key=screen key-color=0xffc83c32");
+  ElementUnderTest element (
+      "chromakey mixing=levels auto-key=screen key-color=0xffc83c32");
   Picture picture (40, 30, {200, 60, 50, 255});
   assert_same (element.run (picture), picture, "no screen");
   expect_equal (posted_key (element), 0u);
@@ -331,7 +333,7 @@ check_softly (ElementUnderTest &element, const SoftRule &rule, const Pixel &key,
 
 TEST (test_chromakey_soft_methods_are_their_formulas)
 {
-  ElementUnderTest element ("chromakey");
+  ElementUnderTest element ("chromakey mixing=levels");
   const Pixel keys[] = {{0, 255, 0, 255}, {59, 162, 69, 255}, {13, 88, 8, 255}};
   for (const Pixel &key : keys) {
     Picture picture = colors (77, 41, key, 12);
@@ -350,7 +352,7 @@ TEST (test_chromakey_soft_methods_are_their_formulas)
 
 TEST (test_chromakey_balance_weighs_the_other_two_components)
 {
-  ElementUnderTest element ("chromakey");
+  ElementUnderTest element ("chromakey mixing=levels");
   const Pixel keys[] = {{0xbb, 0xfe, 0x3c, 255}, {20, 200, 120, 255}, {30, 60, 190, 255},
       {190, 30, 60, 255}};
   SoftRule rule;
@@ -401,7 +403,8 @@ TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
   for (const char *method : {"chroma", "difference"}) {
     for (const auto &[width, height] :
         {std::pair (640, 360), std::pair (333, 257), std::pair (100, 1080)}) {
-      ElementUnderTest element ("chromakey refine=false similarity=0.1 smoothness=0.5");
+      ElementUnderTest element (
+          "chromakey mixing=levels refine=false similarity=0.1 smoothness=0.5");
       element.set_text ("chromakey", "method", method);
       element.set ("chromakey", "key-color", argb_of (key));
       Picture picture = uneven_screen (width, height, key);
@@ -479,8 +482,9 @@ TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
 {
   const Pixel key = {59, 162, 69, 255};
   for (const auto &format : keying_frames::formats) {
-    ElementUnderTest element ("chromakey method=chroma similarity=0 smoothness=1 "
-                              "plate=none key-color=0xff3ba245");
+    ElementUnderTest element (
+        "chromakey mixing=levels method=chroma similarity=0 smoothness=1 "
+        "plate=none key-color=0xff3ba245");
     std::vector<double> matte;
     Picture picture = with_coarse_chroma (hair (205, 133, key, matte));
     double refined = error_of (element.run (picture, format, {4, 12}), matte);
@@ -492,7 +496,7 @@ TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
 
 TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
 {
-  ElementUnderTest element ("chromakey method=chroma plate=none "
+  ElementUnderTest element ("chromakey mixing=levels method=chroma plate=none "
                             "smoothness=0.9 key-color=0xff3ba245");
   /* Objects darker and lighter than the screen, and one that only differs in colour */
   for (const Pixel &thing :
@@ -509,7 +513,7 @@ TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
 /* No colour is near the key: an estimate from other colours would be wrong. */
 TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
 {
-  ElementUnderTest element ("chromakey method=chroma smoothness=0.8");
+  ElementUnderTest element ("chromakey mixing=levels method=chroma smoothness=0.8");
   for (const Pixel &pixel :
       {Pixel{200, 40, 40, 255}, Pixel{128, 128, 128, 255}, Pixel{230, 210, 80, 255}}) {
     for (int size : {1, 5, 33, 300}) {
@@ -539,7 +543,7 @@ TEST_ROWS (test_chromakey_default_ramp_follows_a_blurred_edge,
     {"method=difference", "method=chroma"})
 {
   ElementUnderTest element (
-      (std::string ("chromakey key-color=0xff3ba245 ") + row).c_str ());
+      (std::string ("chromakey mixing=levels key-color=0xff3ba245 ") + row).c_str ());
   double mean = 0; /* of dark hair, skin and red cloth */
   for (const Pixel &thing :
       {Pixel{48, 40, 40, 255}, Pixel{224, 176, 144, 255}, Pixel{160, 72, 72, 255}})
@@ -550,7 +554,7 @@ TEST_ROWS (test_chromakey_default_ramp_follows_a_blurred_edge,
 TEST (test_chromakey_spill_keeps_luma_of_opaque_pixels)
 {
   ElementUnderTest element (
-      "chromakey spill=1 plate=none refine=false key-color=0xff3ba245");
+      "chromakey mixing=levels spill=1 plate=none refine=false key-color=0xff3ba245");
   Random random (14);
   Picture picture (128, 64);
   for (Pixel &pixel : picture.pixels)
@@ -579,7 +583,8 @@ TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
   picture.fill (330, 70, 630, 470, subject);
   for (const char *method : {"chroma", "difference"}) {
     std::string launch =
-        std::string ("chromakey key-color=0xff3c963c refine=false method=") + method;
+        std::string ("chromakey mixing=levels key-color=0xff3c963c refine=false method=")
+        + method;
     ElementUnderTest adaptive (launch), plain (launch + " plate=none");
     Picture right = plain.run (picture);
     fail_unless (right.at (480, 270).alpha > 50 && right.at (10, 10).alpha == 0);
@@ -610,7 +615,7 @@ static int
 pumping (const char *plate)
 {
   ElementUnderTest element (
-      "chromakey method=difference smoothness=0.8 key-color=0xff3ba245");
+      "chromakey mixing=levels method=difference smoothness=0.8 key-color=0xff3ba245");
   element.set_text ("chromakey", "plate", plate);
   std::vector<int> least (480 * 270, 255), most (480 * 270, 0);
   int worst = 0;
@@ -642,8 +647,8 @@ TEST (test_chromakey_measured_plate_ignores_similar_subject)
   for (const Pixel &subject :
       {Pixel{0x45, 0x8c, 0x42, 255}, Pixel{0x2e, 0x76, 0x2e, 255}}) {
     for (const char *method : {"chroma", "difference"}) {
-      ElementUnderTest element (
-          "chromakey plate=measured key-color=0xff3c963c refine=false similarity=0");
+      ElementUnderTest element ("chromakey mixing=levels plate=measured "
+                                "key-color=0xff3c963c refine=false similarity=0");
       element.set_text ("chromakey", "method", method);
       Picture picture (640, 360, screen);
       fail_unless (element.run (picture).at (300, 200).alpha == 0);
@@ -664,8 +669,8 @@ TEST (test_chromakey_measured_plate_ignores_similar_subject)
 TEST (test_chromakey_measured_plate_follows_the_light)
 {
   for (double step : {0.99, 0.7}) {
-    ElementUnderTest element (
-        "chromakey method=difference plate=measured key-color=0xff3ba245 similarity=0.1");
+    ElementUnderTest element ("chromakey mixing=levels method=difference plate=measured "
+                              "key-color=0xff3ba245 similarity=0.1");
     double light = 1;
     for (int frame = 0; frame < 50; frame++) {
       light = step < 0.9 ? (frame < 20 ? 1 : step) : light * step;
@@ -679,8 +684,9 @@ TEST (test_chromakey_measured_plate_follows_the_light)
 /* An adaptive plate in between ends what a measured one remembers. */
 TEST (test_chromakey_measured_plate_starts_again_when_it_is_set)
 {
-  const char *const launch = "chromakey method=difference smoothness=0.8 plate=measured "
-                             "key-color=0xff3ba245";
+  const char *const launch =
+      "chromakey mixing=levels method=difference smoothness=0.8 plate=measured "
+      "key-color=0xff3ba245";
   ElementUnderTest element (launch);
   for (int round = 0; round < 2; round++) {
     for (int frame = 0; frame < 3; frame++)
@@ -698,8 +704,9 @@ TEST (test_chromakey_measured_plate_starts_again_when_it_is_set)
 TEST (test_chromakey_frozen_plate_does_not_change)
 {
   const Pixel key = {40, 150, 60, 255};
-  ElementUnderTest element ("chromakey method=difference refine=false similarity=0.1 "
-                            "smoothness=0.5 key-color=0xff28963c");
+  ElementUnderTest element (
+      "chromakey mixing=levels method=difference refine=false similarity=0.1 "
+      "smoothness=0.5 key-color=0xff28963c");
   Picture uneven = uneven_screen (640, 360, key);
   fail_unless (wrong_pixels (element.run (uneven)) == 0);
   element.set_text ("chromakey", "plate", "frozen");
@@ -707,8 +714,9 @@ TEST (test_chromakey_frozen_plate_does_not_change)
   element.flush (true);
   fail_unless (wrong_pixels (element.run (uneven)) == 0);
   /* A plate that starts frozen is measured once. */
-  ElementUnderTest other ("chromakey method=difference refine=false similarity=0.1 "
-                          "smoothness=0.5 plate=frozen key-color=0xff28963c");
+  ElementUnderTest other (
+      "chromakey mixing=levels method=difference refine=false similarity=0.1 "
+      "smoothness=0.5 plate=frozen key-color=0xff28963c");
   other.run (Picture (640, 360, key));
   fail_unless (wrong_pixels (other.run (uneven)) > 10000);
 }
@@ -760,9 +768,10 @@ TEST (test_chromakey_plate_of_a_file_is_the_screens_colour_at_each_pixel)
                   picture = colors (width, height, {59, 162, 69, 255}, 42);
     write_picture (plate, path);
     for (const char *method : {"chroma", "difference"}) {
-      ElementUnderTest element ("chromakey similarity=0.1 smoothness=0.6 refine=false "
-                                "key-color=0xff3ba245 plate=file plate-location="
-                                + path + " method=" + method);
+      ElementUnderTest element (
+          "chromakey mixing=levels similarity=0.1 smoothness=0.6 refine=false "
+          "key-color=0xff3ba245 plate=file plate-location="
+          + path + " method=" + method);
       for (const auto &format : keying_frames::formats)
         assert_keyed_by_plate (
             element.run (picture, format, {4, 12}), picture, plate, method);
@@ -772,7 +781,8 @@ TEST (test_chromakey_plate_of_a_file_is_the_screens_colour_at_each_pixel)
 
 TEST (test_chromakey_unreadable_plate_keeps_previous_with_warning)
 {
-  ElementUnderTest element ("chromakey method=difference key-color=0xff3ba245");
+  ElementUnderTest element (
+      "chromakey mixing=levels method=difference key-color=0xff3ba245");
   Picture picture = uneven_screen (200, 120, {59, 162, 69, 255});
   Picture before = element.run (picture);
   element.set_text ("chromakey", "plate", "file");
@@ -857,7 +867,7 @@ check_core (ElementUnderTest &element, const char *method, bool invert,
 
 TEST (test_chromakey_core_is_its_formula_at_odd_sizes_and_in_every_format)
 {
-  ElementUnderTest element ("chromakey core=true plate=none refine=false "
+  ElementUnderTest element ("chromakey mixing=levels core=true plate=none refine=false "
                             "similarity=0.1 smoothness=1.2 key-color=0xff3ba245");
   const Pixel key = {59, 162, 69, 255};
   for (const char *method : {"chroma", "difference"}) {
@@ -874,7 +884,8 @@ TEST (test_chromakey_core_is_its_formula_at_odd_sizes_and_in_every_format)
   }
 }
 
-#define SOFT_CHAIN "chromakey method=difference core=true spill=1 key-color=0xff3ba245"
+#define SOFT_CHAIN                                                                       \
+  "chromakey mixing=levels method=difference core=true spill=1 key-color=0xff3ba245"
 
 /* Skin before the screen, with an edge of twelve columns. By the key, grey and not skin is
  * opaque, so that edges of skin have too much alpha. */
@@ -997,8 +1008,9 @@ TEST (test_chromakey_subject_leaves_screen_and_interior)
 /* A subject may be nowhere, everywhere, or of one pixel; frames have any size and format. */
 TEST (test_chromakey_subject_takes_every_size_and_format)
 {
-  ElementUnderTest element ("chromakey method=difference spill=1 subject=true plate=none "
-                            "key-color=0xff3ba245");
+  ElementUnderTest element (
+      "chromakey mixing=levels method=difference spill=1 subject=true plate=none "
+      "key-color=0xff3ba245");
   const Pixel key = {59, 162, 69, 255};
   for (const auto &[width, height] :
       {std::pair (1, 1), std::pair (7, 50), std::pair (33, 17), std::pair (131, 97)}) {
@@ -1044,7 +1056,9 @@ TEST_ROWS (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen,
       {0, 255, 0, 255}, {13, 88, 8, 255}, {20, 200, 120, 255}, {0, 177, 140, 255},
       {30, 60, 190, 255}, {20, 90, 220, 255}, {0, 71, 187, 255}};
   ElementUnderTest element (
-      (std::string ("chromakey spill=1 plate=none refine=false spill-method=") + row)
+      (std::string (
+           "chromakey mixing=levels spill=1 plate=none refine=false spill-method=")
+          + row)
           .c_str ());
   Picture picture (int (G_N_ELEMENTS (skins)), 1);
   std::copy (std::begin (skins), std::end (skins), picture.pixels.begin ());
@@ -1098,8 +1112,9 @@ despilled (
 
 TEST (test_chromakey_spill_is_its_formula)
 {
-  ElementUnderTest element ("chromakey plate=none refine=false similarity=0.1 "
-                            "smoothness=0.6");
+  ElementUnderTest element (
+      "chromakey mixing=levels plate=none refine=false similarity=0.1 "
+      "smoothness=0.6");
   const Pixel keys[] = {{59, 162, 69, 255}, {0xbb, 0xfe, 0x3c, 255}, {30, 60, 190, 255}};
   for (const Pixel &key : keys) {
     Picture picture = colors (77, 41, key, 18);
@@ -1173,10 +1188,10 @@ TEST_ROWS (test_chromakey_spill_methods_limit_the_screens_component,
     {"method=distance", "method=chroma", "method=difference",
         "method=difference invert=true opacity=0.5"})
 {
-  ElementUnderTest element (
-      (std::string ("chromakey plate=none refine=false similarity=0.1 smoothness=0.6 ")
-          + row)
-          .c_str ());
+  ElementUnderTest element ((std::string ("chromakey mixing=levels plate=none "
+                                          "refine=false similarity=0.1 smoothness=0.6 ")
+                             + row)
+                                .c_str ());
   for (const Pixel &key : {Pixel{59, 162, 69, 255}, Pixel{0xbb, 0xfe, 0x3c, 255},
            Pixel{30, 60, 190, 255}, Pixel{190, 60, 40, 255}}) {
     for (const char *method : {"limit", "average", "luminance-preserving"}) {
@@ -1195,8 +1210,9 @@ TEST_ROWS (test_chromakey_spill_methods_keep_other_hues_and_remove_the_tint,
 {
   for (const char *more : {"method=distance", "method=chroma", "method=difference",
            "method=difference subject=true core=true"}) {
-    ElementUnderTest element (std::string ("chromakey key-color=0xff3ba245 spill=1 ")
-                              + more + " spill-method=" + row);
+    ElementUnderTest element (
+        std::string ("chromakey mixing=levels key-color=0xff3ba245 spill=1 ") + more
+        + " spill-method=" + row);
     for (const Pixel &cloth : {Pixel{110, 130, 40, 255}, Pixel{30, 110, 110, 255},
              Pixel{150, 130, 40, 255}, Pixel{200, 60, 90, 255}}) {
       Picture picture (160, 96, {59, 162, 69, 255});
@@ -1248,7 +1264,8 @@ static const std::vector<Pixel> four_keys = {
 
 TEST (test_chromakey_distance_takes_the_nearest_of_several_keys)
 {
-  ElementUnderTest element ("chromakey key-color=0xff3ba245 tolerance=0.06");
+  ElementUnderTest element (
+      "chromakey mixing=levels key-color=0xff3ba245 tolerance=0.06");
   const Picture picture = colors_of_keys (131, 41, four_keys);
   for (size_t count : {2, 4, 1, 3}) { /* changed while it plays */
     set_keys (element, {four_keys.begin () + 1, four_keys.begin () + count});
@@ -1280,10 +1297,11 @@ TEST (test_chromakey_distance_takes_the_nearest_of_several_keys)
 TEST_ROWS (test_chromakey_soft_methods_take_the_nearest_of_several_keys,
     {"chroma", "difference"})
 {
-  ElementUnderTest element (std::string ("chromakey plate=none refine=false spill=1 "
-                                         "similarity=0.1 smoothness=0.6 "
-                                         "key-color=0xff3ba245 method=")
-                            + row);
+  ElementUnderTest element (
+      std::string ("chromakey mixing=levels plate=none refine=false spill=1 "
+                   "similarity=0.1 smoothness=0.6 "
+                   "key-color=0xff3ba245 method=")
+      + row);
   const Picture picture = colors_of_keys (77, 41, four_keys);
   for (size_t count : {4, 1, 2}) {
     set_keys (element, {four_keys.begin () + 1, four_keys.begin () + count});
@@ -1340,7 +1358,7 @@ TEST_ROWS (test_chromakey_further_keys_remove_tape_beside_a_key_found,
         "auto-key-height=12 linear=true quiet=true",
         "method=difference plate=measured key-color=0xff3ba245"})
 {
-  ElementUnderTest element (std::string ("chromakey ") + row);
+  ElementUnderTest element (std::string ("chromakey mixing=levels ") + row);
   const Picture picture = screen_with_tape (333, 201);
   fail_unless (element.run (picture).at (83, 150).alpha > 200);
   element.set_text ("chromakey", "key-colors", "<0xff1e3cbe, 0xffffff00>");
@@ -1358,7 +1376,7 @@ TEST_ROWS (test_chromakey_further_keys_remove_tape_beside_a_key_found,
 
 TEST (test_chromakey_keeps_its_keys_when_more_than_eight_are_set)
 {
-  ElementUnderTest element ("chromakey key-colors=<4280171710>");
+  ElementUnderTest element ("chromakey mixing=levels key-colors=<4280171710>");
   Owned<GstElement> chromakey = element.element ("chromakey");
   const Picture tape (9, 3, {30, 60, 190, 255});
   GValue array = G_VALUE_INIT;
@@ -1396,8 +1414,9 @@ TEST (test_chromakey_linear_is_the_same_formulas_of_light)
   const Pixel key = {59, 162, 69, 255};
   Picture picture = colors (77, 41, key, 18);
   for (const auto &curve : curves) {
-    ElementUnderTest element ("chromakey plate=none refine=false linear=true spill=1 "
-                              "similarity=0.1 smoothness=0.6 key-color=0xff3ba245");
+    ElementUnderTest element (
+        "chromakey mixing=levels plate=none refine=false linear=true spill=1 "
+        "similarity=0.1 smoothness=0.6 key-color=0xff3ba245");
     element.colorimetry = curve.colorimetry;
     const Color screen = light_of (key, curve.transfer);
     for (const std::string method : {"chroma", "difference"}) {
@@ -1441,17 +1460,16 @@ filmed (
 
 /* The key of greenscreen.sh */
 #define DEFAULT_KEY                                                                      \
-  "chromakey method=difference auto-key=screen core=true subject=true spill=1 "          \
-  "linear=true auto-linear=true"
+  "chromakey method=difference auto-key=screen core=true subject=true spill=1"
 
-/* Returns true if the edges of a disc are found to be mixed as light. */
+/* Returns true if a disc with an edge of eight pixels is keyed in light. */
 static bool
-finds_light (ElementUnderTest &element, bool of_light, int width)
+finds_light (ElementUnderTest &element, bool of_light, int width, int radius = 60)
 {
   const Pixel screen = {59, 162, 69, 255}, thing = {224, 172, 140, 255};
   Random random (3);
   element.run (Picture (width, 180, [&] (int x, int y) {
-    const double part = std::clamp ((60 - hypot (x - 150, y - 90)) / 8 + 0.5, 0., 1.);
+    const double part = std::clamp ((radius - hypot (x - 150, y - 90)) / 8 + 0.5, 0., 1.);
     return of_light ? filmed (screen, thing, part, 1, random)
                     : mixed (screen, thing, part);
   }));
@@ -1461,15 +1479,49 @@ finds_light (ElementUnderTest &element, bool of_light, int width)
   return linear;
 }
 
-/* In the first frame already; other caps begin again. */
-TEST (test_chromakey_auto_linear_finds_how_pictures_were_mixed)
+/* The first frame of a stream decides, with at least 500 pixels for levels. */
+TEST (test_chromakey_mixing_auto_decides_once)
 {
-  ElementUnderTest element (DEFAULT_KEY);
-  fail_unless (finds_light (element, true, 320));
-  fail_unless (!finds_light (element, false, 322));
-  fail_unless (finds_light (element, true, 324));
-  element.set ("chromakey", "auto-linear", FALSE);
-  fail_unless (finds_light (element, false, 326));
+  ElementUnderTest light (DEFAULT_KEY), levels (DEFAULT_KEY), few (DEFAULT_KEY);
+  fail_unless (finds_light (light, true, 320) && finds_light (light, false, 322));
+  fail_unless (!finds_light (levels, false, 320) && !finds_light (levels, true, 322));
+  fail_unless (finds_light (few, false, 320, 8));
+  light.set_text ("chromakey", "mixing", "auto");
+  levels.set_text ("chromakey", "mixing", "auto");
+  fail_unless (!finds_light (light, false, 322) && finds_light (levels, true, 320));
+}
+
+/* Formats of cameras are light, and so is RGBA that was converted from film, whatever edges
+ * look like. */
+TEST_ROWS (test_chromakey_mixing_of_film, {"NV12", "RGBA,colorimetry=1:1:5:1"})
+{
+  ElementUnderTest element (
+      std::string ("openclconvert ! video/x-raw(memory:OpenCLMemory),format=") + row
+      + " ! " DEFAULT_KEY);
+  fail_unless (finds_light (element, false, 320));
+}
+
+/* `linear` shows what is in force, and sets `mixing`. */
+TEST (test_chromakey_linear_is_mixing)
+{
+  Owned<GstElement> key = gst_element_factory_make ("chromakey", nullptr);
+  guint notified = 0;
+  g_signal_connect_swapped (key.operator->(), "notify::linear",
+      G_CALLBACK (+[] (guint *count) { ++*count; }), &notified);
+  for (const char *mixing : {"levels", "light", "auto"}) {
+    gboolean linear;
+    gst_util_set_object_arg (G_OBJECT (key.operator->()), "mixing", mixing);
+    g_object_get (key.operator->(), "linear", &linear, nullptr);
+    fail_unless (linear == !g_str_equal (mixing, "levels"), "%s", mixing);
+  }
+  fail_unless_equals_int (notified, 3);
+  for (bool linear : {false, true}) {
+    gint mixing;
+    g_object_set (
+        key.operator->(), "linear", gboolean (linear), "auto-linear", TRUE, nullptr);
+    g_object_get (key.operator->(), "mixing", &mixing, nullptr);
+    fail_unless_equals_int (mixing, linear ? 1 : 2); /* light, levels */
+  }
 }
 
 /* Things that are filmed before an uneven screen, keyed as by greenscreen.sh. The expectation
@@ -1531,9 +1583,9 @@ TEST (test_chromakey_linear_knows_how_much_a_lens_has_mixed)
       {mixed (key.red, thing.red), mixed (key.green, thing.green),
           mixed (key.blue, thing.blue), 255});
   for (const char *method : {"chroma", "difference"}) {
-    ElementUnderTest element (
-        "chromakey plate=none refine=false similarity=0 smoothness=1 spill=1 "
-        "key-color=0xff3ba245");
+    ElementUnderTest element ("chromakey mixing=levels plate=none refine=false "
+                              "similarity=0 smoothness=1 spill=1 "
+                              "key-color=0xff3ba245");
     element.colorimetry = "sRGB";
     element.set_text ("chromakey", "method", method);
     int levels = element.run (picture).at (20, 5).alpha;
@@ -1591,7 +1643,8 @@ TEST (test_chromakey_quiet_edges_do_not_flicker_with_noise)
     for (double noise : {1.15, 2.5}) {
       double deviations[2];
       for (int quiet : {0, 1}) {
-        ElementUnderTest element ("chromakey smoothness=0.8 key-color=0xff3ba245");
+        ElementUnderTest element (
+            "chromakey mixing=levels smoothness=0.8 key-color=0xff3ba245");
         element.set_text ("chromakey", "method", method);
         element.set ("chromakey", "quiet", quiet);
         Random random (31);
@@ -1614,14 +1667,16 @@ TEST (test_chromakey_quiet_edges_do_not_flicker_with_noise)
 /* Pixels that the edge has left are keyed as before. */
 TEST (test_chromakey_quiet_leaves_no_trail_behind_what_moves)
 {
-  ElementUnderTest element ("chromakey method=difference key-color=0xff3ba245");
+  ElementUnderTest element (
+      "chromakey mixing=levels method=difference key-color=0xff3ba245");
   for (double speed : {0.5, 3., 11.}) {
     Random random (33), same (33);
     int worst = 0;
     for (int frame = 0; frame < 24; frame++) {
       element.set ("chromakey", "quiet", TRUE);
       Picture quiet = element.run (noisy_edge (131, 40, 20 + speed * frame, 2.5, random));
-      ElementUnderTest plain ("chromakey method=difference key-color=0xff3ba245");
+      ElementUnderTest plain (
+          "chromakey mixing=levels method=difference key-color=0xff3ba245");
       Picture right = plain.run (noisy_edge (131, 40, 20 + speed * frame, 2.5, same));
       for (int x = 4; x < 127; x++) {
         int sum = 0;
@@ -1700,8 +1755,10 @@ TEST (test_chromakey_keeps_what_is_held_out_and_shows_no_garbage)
   std::vector<uint8_t> holdout = random_matte (width, height, 63);
   for (const char *method : {"distance", "chroma", "difference"}) {
     for (int which : {1, 2, 3}) {
-      ElementUnderTest plain ("chromakey tolerance=0.2 spill=1 opacity=0.9");
-      ElementUnderTest element ("chromakey tolerance=0.2 spill=1 opacity=0.9");
+      ElementUnderTest plain (
+          "chromakey mixing=levels tolerance=0.2 spill=1 opacity=0.9");
+      ElementUnderTest element (
+          "chromakey mixing=levels tolerance=0.2 spill=1 opacity=0.9");
       std::unique_ptr<Side> sides[2];
       for (ElementUnderTest *each : {&plain, &element})
         each->set_text ("chromakey", "method", method);
@@ -1735,7 +1792,7 @@ TEST (test_chromakey_keeps_what_is_held_out_and_shows_no_garbage)
 
 TEST (test_chromakey_scales_a_matte_to_the_picture)
 {
-  ElementUnderTest element ("chromakey");
+  ElementUnderTest element ("chromakey mixing=levels");
   Side garbage (element, "garbage");
   garbage.begin ("GRAY8", 2, 1);
   garbage.push ({0, 255}, 2);
@@ -1789,8 +1846,9 @@ static const std::vector<std::vector<double>> polygons = {{0.1, 0.2, 0.9, 0.25, 
 
 TEST_ROWS (test_chromakey_garbage_polygon_keys_what_is_outside_of_it, polygons)
 {
-  ElementUnderTest plain ("chromakey opacity=0.9");
-  ElementUnderTest element ("chromakey opacity=0.9 garbage-polygon=" + text_of (row));
+  ElementUnderTest plain ("chromakey mixing=levels opacity=0.9");
+  ElementUnderTest element (
+      "chromakey mixing=levels opacity=0.9 garbage-polygon=" + text_of (row));
   for (const auto &size : {std::pair (77, 41), {160, 96}, {1, 7}, {33, 2}}) {
     const Picture picture = colors (size.first, size.second, {0, 255, 0, 255}, 64);
     std::vector<double> inside;
@@ -1818,7 +1876,8 @@ TEST_ROWS (test_chromakey_garbage_polygon_keys_what_is_outside_of_it, polygons)
 
 TEST (test_chromakey_garbage_polygon_adds_to_the_garbage_pad)
 {
-  ElementUnderTest element ("chromakey garbage-polygon=<0,0,0.75,0,0.75,1,0,1>");
+  ElementUnderTest element (
+      "chromakey mixing=levels garbage-polygon=<0,0,0.75,0,0.75,1,0,1>");
   Side garbage (element, "garbage");
   garbage.begin ("GRAY8", 4, 1);
   garbage.push ({255, 0, 0, 0}, 4);
@@ -1834,7 +1893,7 @@ TEST (test_chromakey_garbage_polygon_adds_to_the_garbage_pad)
  * picture. After a flush of the picture they are in time, too. */
 TEST_ROWS (test_chromakey_mattes_are_in_time_with_the_picture, {false, true})
 {
-  ElementUnderTest element ("chromakey");
+  ElementUnderTest element ("chromakey mixing=levels");
   Side garbage (element, "garbage");
   Picture picture (40, 20, {200, 100, 50, 255});
   element.negotiate (picture, keying_frames::formats[0]);
@@ -1872,8 +1931,9 @@ bytes_of (const Picture &picture)
 TEST (test_chromakey_plate_of_a_pad_is_the_screens_colour_at_each_pixel)
 {
   const int width = 64, height = 33;
-  ElementUnderTest element ("chromakey method=difference plate=none refine=false "
-                            "similarity=0.1 smoothness=0.6 key-color=0xff3ba245");
+  ElementUnderTest element (
+      "chromakey mixing=levels method=difference plate=none refine=false "
+      "similarity=0.1 smoothness=0.6 key-color=0xff3ba245");
   Side plate (element, "plate");
   const Picture screen = folded_screen (width, height, 71),
                 picture = colors (width, height, {59, 162, 69, 255}, 72);
@@ -1890,7 +1950,8 @@ TEST (test_chromakey_stops_while_it_waits_for_a_matte)
   for (bool flush : {false, true}) {
     Pipeline pipeline (
         "videotestsrc name=main ! video/x-raw,format=RGBA ! openclupload ! "
-        "chromakey name=key ! fakesink appsrc caps=video/x-raw,format=GRAY8,width=8,"
+        "chromakey mixing=levels name=key ! fakesink appsrc "
+        "caps=video/x-raw,format=GRAY8,width=8,"
         "height=8,framerate=1/1 format=time ! key.garbage");
     std::atomic<bool> arrived{false};
     watch (
@@ -1932,10 +1993,11 @@ TEST_ROWS (test_chromakey_shadow_is_the_missing_part_of_the_plates_luma,
 {
   const int width = 77, height = 33;
   const bool by_chroma = strstr (row, "chroma"), spills = strstr (row, "spill");
-  ElementUnderTest element (std::string ("chromakey plate=none refine=false "
-                                         "similarity=0.5 smoothness=0.4 opacity=0.9 "
-                                         "key-color=0xff3ba245 ")
-                            + row);
+  ElementUnderTest element (
+      std::string ("chromakey mixing=levels plate=none refine=false "
+                   "similarity=0.5 smoothness=0.4 opacity=0.9 "
+                   "key-color=0xff3ba245 ")
+      + row);
   const auto [screen, picture] = screen_and_shadows (width, height);
   Side plate (element, "plate");
   plate.begin ("BGRA", width, height);
@@ -2000,10 +2062,11 @@ TEST_ROWS (test_chromakey_shadow_darkens_as_the_screen_and_noise_does_not,
         "plate=measured quiet=true subject=true spill=1 spill-method=limit",
         "plate=measured linear=true spill=1"})
 {
-  ElementUnderTest element (std::string ("chromakey method=difference similarity=0.65 "
-                                         "smoothness=0.3 key-color=0xff3ba245 "
-                                         "shadow=0.8 ")
-                            + row);
+  ElementUnderTest element (
+      std::string ("chromakey mixing=levels method=difference similarity=0.65 "
+                   "smoothness=0.3 key-color=0xff3ba245 "
+                   "shadow=0.8 ")
+      + row);
   const bool linear = strstr (row, "linear");
   element.run (scene_with_shadow (1, 1));
   const Picture result = element.run (scene_with_shadow (0.7, 2));

@@ -158,16 +158,16 @@ def levels_of(light):
     return 255 * np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
 
 
-LIGHT = "--linear", "true", "--auto-linear", "false"
-LEVELS = "--linear", "false"
+LIGHT, LEVELS = ("--mixing", "light"), ("--mixing", "levels")
 
 
 def check_linear():
-    """An edge of 16 columns from green to light grey, mixed as levels, which auto-linear finds,
+    """Edges of 12 columns between green and light grey, mixed as levels, which --mixing auto finds,
     over blue"""
     frame = picture(square=(230, 230, 230))
-    share = ((np.arange(16) + 0.5) / 16)[:, None]
-    frame[16:80, 40:56] = np.round(share * 230 + (1 - share) * GREEN)
+    share = ((np.arange(12) + 0.5) / 12)[:, None]
+    left = np.round(share * 230 + (1 - share) * GREEN)
+    frame[2:94, 40:120] = np.concatenate((left, np.full((56, 3), 230), left[::-1]))
     write_png("soft.png", frame)
     edge = 48, slice(38, 58)
     shown = {}
@@ -180,7 +180,47 @@ def check_linear():
         got = over("2040c0", *options, path="soft.png")[edge]
         assert near(got, expected, 1) and not near(got, other, 20), (options, got)
     # Half of the levels is less light.
-    assert shown[()][10] - shown[LIGHT][10] > 0.2, shown
+    assert shown[()][7] - shown[LIGHT][7] > 0.15, shown
+
+
+def disc(at, mixes_light, size=1):
+    """A disc before a green screen, with an edge of six pixels and noise"""
+    rows, columns = np.indices((HEIGHT // size, WIDTH // size))
+    part = np.clip((30 - np.hypot(size * columns - at, size * rows - 48)) / 6 + 0.5, 0, 1)[..., None]
+    screen, skin = (59, 162, 69), (224, 172, 140)
+    mixed = levels_of(part * light_of(skin) + (1 - part) * light_of(screen)) if mixes_light \
+        else part * skin + (1 - part) * screen
+    noise = np.random.default_rng(at).normal(0, 1, mixed.shape)
+    return np.clip(mixed + noise, 0, 255).round().astype(np.uint8)
+
+
+def check_mixing():
+    """A film of mixed light is light in each coding and size. An RGB film is levels if three frames show
+    that, and a film of YUV never."""
+    png, h264 = "videoconvert ! pngenc ! qtmux", "openh264enc bitrate=300000 ! h264parse ! qtmux"
+    codings = {"jpeg.avi": "videoconvert ! video/x-raw,format=I420 ! jpegenc ! avimux",
+               "vp8.webm": "videoconvert ! vp8enc ! webmmux",
+               "h264.mov": f"videocrop right=1 bottom=1 ! videoconvert ! {h264}"}
+    if not Gst.ElementFactory.find("openh264enc"):
+        print("openh264enc is missing: H.264 is not tested")
+        del codings["h264.mov"]
+
+    def decided(path, mixes_light, encoder, size=1, discs=(60, 70, 80, 90), empty=0):
+        frames = [disc(at, mixes_light, size) for at in discs] + [disc(999, True, size)] * empty
+        encode(path, np.stack(frames), "rgb", encoder)
+        return re.search(", mixed as ([a-z]+)\n", made("--output", "mixed.png", path))[1]
+
+    for mixes_light in True, False:
+        for path, encoder in codings.items():
+            assert decided(path, mixes_light, encoder) == "light", path
+    for size in 1, 2:
+        assert decided("rgb.mov", True, png, size) == "light", size
+    assert decided("rgb.mov", False, png) == "levels"
+    assert decided("two.mov", False, png, 1, (60, 90), 6) == "light"
+    for mixing in "light", "levels":
+        assert f", mixed as {mixing}\n" in made("--mixing", mixing, "--output", "mixed.png", "two.mov")
+    for removed in "--linear", "--auto-linear=false":
+        refused("use --mixing", removed, "two.mov")
 
 
 def check_plate_of_a_file():
@@ -268,7 +308,7 @@ def check_options_of_distance():
     refused("--balance: no effect with --method chroma", "--balance", 0, "--method", "chroma")
     for option in "similarity", "smoothness", "balance":
         refused(f"--{option}: no effect with --method distance", f"--{option}", 1, "--method", "distance")
-    for option in ("--quiet",), ("--linear",), ("--plate", "frozen"):
+    for option in ("--quiet",), ("--mixing", "light"), ("--plate", "frozen"):
         refused(f"{option[0]}: no effect with --method distance", *option, "--method", "distance")
     refused("--plate froze: expected adaptive, measured, frozen, none or a file", "--plate", "froze")
 
@@ -280,7 +320,7 @@ def check_sound():
                " ! audio/x-raw,format=S16LE ! film.")  # fmt: skip
     for name, width in ("mp4", 160), ("webm", 161), ("mkv", 161), ("avi", 161), ("mov", 161):
         said = made("--background", "2040c0", "--output", f"heard.{name}", "tone.mov")
-        assert said == "Keying tone.mov\n", said
+        assert said == "Keying tone.mov, mixed as light\n", said
         frames = pixels(f"heard.{name}", width)
         assert len(frames) == 25, (name, len(frames))
         for frame in frames[0], frames[-1]:

@@ -25,6 +25,7 @@ NO_OPTIONS = {
     "auto-key-width": "as auto-key-x", "auto-key-height": "as auto-key-x",
     "relative": "tolerances of opencl-key are always relative",
     "channel": "for drawn pictures; --channel is that of a network",
+    "linear": "says what --mixing auto found",
     "invert": "keys everything but a screen", "opacity": "is that of a layer, not of a key",
 }
 # Options of opencl-key for the key that are no properties of greenscreenbin
@@ -37,7 +38,7 @@ NO_PROPERTIES = {
 }
 # Properties whose defaults differ from those of chromakey, as the page of greenscreenbin says
 OWN_DEFAULTS = {"method": "difference", "auto-key": "screen", "core": "true", "subject": "true",
-                "spill": "1", "linear": "true", "auto-linear": "true"}
+                "spill": "1"}
 # Options of opencl-key with another default than the property
 OTHER_DEFAULTS = {"tolerance": "is relative to the key's saturation"}
 # Values of all options that both programs have, and as the property gives them
@@ -46,7 +47,7 @@ VALUES = {
     "balance": ("0.25", "0.25"), "tolerance": ("0.5", "0.5"), "plate": ("frozen", "frozen"),
     "refine": ("false", "false"), "core": ("false", "false"), "subject": ("false", "false"),
     "spill": ("0.5", "0.5"), "spill-method": ("limit", "limit"), "spill-balance": ("1", "1"),
-    "shadow": ("0.75", "0.75"), "quiet": ("true", "true"), "auto-linear": ("false", "false"),
+    "shadow": ("0.75", "0.75"), "quiet": ("true", "true"), "mixing": ("light", "light"),
     "key-colors": ("2040c0,#30B060", f"<{0xff2040c0}, {0xff30b060}>"),
     "garbage-polygon": ("0,0,1,.5,0.5,1.0", "<0, 0, 1, 0.5, 0.5, 1>"), "grow": ("-2", "-2"),
     "feather": ("3", "3"), "light-wrap": ("0.5", "0.5"),
@@ -55,7 +56,7 @@ VALUES = {
 # Other options that an option needs to have an effect
 NEEDED = {"tolerance": {"method": "distance"}, "spill-balance": {"spill-method": "average"},
           "light-wrap": {"background": "ffffff"}, "limit": {"method": "distance"}, "flow": {"method": "distance"},
-          "linear": {"auto-linear": "false"}}
+          "mixing": {"mixing": "levels"}}
 # Values of options that only opencl-key has
 OF_SCRIPT = {"key": "2040c0", "pick": "150,90", "fill": "2", "noise": "3", "flow": "0", "limit": "0.01"}
 GREEN, GREY, BLUE = (16, 160, 48), (120, 120, 120), (32, 64, 192)
@@ -140,15 +141,11 @@ def check_defaults():
 
 
 def check_values():
-    missing = set(VALUES) ^ set(arguments.SETTINGS)
-    assert missing == {"linear"}, missing
+    assert set(VALUES) == set(arguments.SETTINGS)
     for name, (text, value) in VALUES.items():
         words = [f"--{name}", text, *(["--method", "distance"] if name == "tolerance" else [])]
         for program in script, window:
             assert value_in(program(*words), name) == value, (program, words)
-    for words, value in (("--linear",), "true"), (("--linear", "false"), "false"):
-        for program in script, window:
-            assert value_in(program(*words), "linear") == value, (program, words)
 
 
 def frames_of(playing, width=WIDTH):
@@ -200,7 +197,6 @@ def by_script(path, options):
     asked.pick = asked.pick and tuple(map(int, asked.pick.split(",")))
     parts = pipeline.Keying(asked, (WIDTH, HEIGHT), False).keyed()
     playing = build([*parts, "video/x-raw,format=RGBA ! appsink name=out sync=false"], Gst.parse_launch)
-    pipeline.blend_alike(playing)
     return frames_of(playing)
 
 
@@ -209,7 +205,7 @@ def check_effects():
     write_film("film.mov")
     players = {name: functools.partial(by_element, name) for name in ("chromakey", "greenscreenbin")}
     before = {}
-    values = {name: text for name, (text, _) in VALUES.items()} | {"linear": "false"} | OF_SCRIPT
+    values = {name: text for name, (text, _) in VALUES.items()} | OF_SCRIPT
     for (name, value), (program, played) in itertools.product(
             values.items(), (players | {"opencl-key": by_script}).items()):
         if program in players and not made(program).find_property(name):
