@@ -4,7 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
 from .gst import GObject
-from .arguments import colour_of, given, settings_of
+from .arguments import colour_of, given, gray_key, settings_of
 from .hdr import to_srgb
 
 ON_DEVICE = "video/x-raw(memory:OpenCLMemory)"
@@ -16,6 +16,15 @@ RATE = f"! capssetter caps=\"{ON_DEVICE},framerate=60/1\""
 DEEP_MATTE = ("keyed. ! queue ! openclconvert alpha-only=true"
               f" ! {ON_DEVICE},format=GRAY16_LE ! opencldownload ! videoconvert"
               " ! video/x-raw,format={GRAY16_LE,GRAY16_BE} !")
+# Pixels of 16 bits become rows of gray, for pngenc, which has no colours of 16 bits.
+PACKED = """
+kernel void pack (global const ushort4 *input, global ushort4 *output, int input_width)
+{
+  const size_t at = get_global_id (1) * input_width + get_global_id (0);
+  const uint4 straight = convert_uint4 (input[at]);
+  const uint3 product = (straight.xyz * straight.w + 32767) / 65535;
+  output[at] = (ushort4)(convert_ushort3 (PREMULTIPLIED ? product : straight.xyz), input[at].w);
+}"""
 # The largest product is below 65536, and nothing lies between two levels.
 PREMULTIPLY = """
 kernel void premultiply (global const uchar4 *input, global uchar4 *output, int width)
@@ -31,10 +40,13 @@ SPILL = "spill", "spill-method", "spill-balance", "garbage-polygon"
 SHAPE = "grow", "feather"
 REPAIRS = {"fill": "0", "noise": "0", "flow": "0"}
 REPAIRS_OF_DISTANCE = {"fill": "1", "noise": "5", "flow": "all"}
+REPAIRS_OF_GRAY = {**REPAIRS_OF_DISTANCE, "flow": "0"}  # Shades of gray are no colours that end.
 
 
-def decoded(name, path, interlaced=None):
+def decoded(name, path, film, interlaced=None):
     """Returns the frames of a file. `interlaced`: "keep" or None"""
+    if film and film.copy:
+        return [*film.copy.source(name), "! videoconvert"]
     frames = "" if interlaced == "keep" else " ! deinterlace"
     return [f"filesrc name={name}", Value("location", path),
             f"! decodebin name={name}_frames ! videoconvert{frames}"]
@@ -58,8 +70,13 @@ class Keying:
     def __init__(self, asked, size, is_still, films=None):
         self.asked, self.is_still, self.films = asked, is_still, films or {}
         self.size = f"width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
-        # Networks take 8 bits.
-        self.frames = DEEP_FRAMES if asked.matte and asked.screen != "none" else FRAMES
+        film, has_key = self.films.get("file"), asked.screen != "none"  # Networks take 8 bits.
+        self.is_deep = bool(film and film.is_deep and has_key and asked.background == "none"
+                            and asked.output.lower().endswith((".png", ".mov")))
+        self.frames = DEEP_FRAMES if self.is_deep or asked.matte and has_key else FRAMES
+        self.width, self.is_gray = size[0], bool(gray_key(asked))
+        # Tolerances times the saturation of gray would be 0.
+        self.relative = f"relative={str(not self.is_gray).lower()}"
 
     def options(self, *names):
         """Returns the values of options that have the names of properties."""
@@ -77,7 +94,7 @@ class Keying:
             "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
             " ! queue leaky=downstream max-size-buffers=2"]
         if asked.file:
-            source = decoded("file", asked.file, asked.interlaced)
+            source = decoded("file", asked.file, self.films.get("file"), asked.interlaced)
         return [*source, *self.fitted("file", self.frames)]
 
     def fitted(self, name, frames=FRAMES):
@@ -91,7 +108,7 @@ class Keying:
     def background(self):
         colour = colour_of(self.asked.background)
         if colour is None:
-            return decoded("background", self.asked.background)
+            return decoded("background", self.asked.background, self.films.get("background"))
         return ["videotestsrc name=background num-buffers=1 pattern=solid-color",
                 Value("foreground-color", str(0xff000000 | colour)),
                 "! video/x-raw,format=RGBA,width=1,height=1,framerate=1/1"]
@@ -103,10 +120,16 @@ class Keying:
         branches = []
         for name, path in ("garbage", asked.garbage), ("holdout", asked.holdout):
             if path:
-                branches += [*decoded(name, path), f"! video/x-raw,format=GRAY8 ! key.{name}"]
+                branches += [*decoded(name, path, self.films.get(name)), f"! video/x-raw,format=GRAY8 ! key.{name}"]
         if asked.matte:
-            keyer += [f"! tee name=keyed ! queue ! openclconvert ! {FRAMES}"]
-        if asked.alpha == "premultiplied":
+            keyer += ["! tee name=keyed ! queue",
+                      *[f"! openclconvert ! {FRAMES}"] * (not self.is_deep)]
+        if self.is_deep:
+            keyer += ["! openclkernel name=pack", Value("source", PACKED),
+                      f"options=-DPREMULTIPLIED={int(asked.alpha == 'premultiplied')}"
+                      " global-size=width/4,height"
+                      f" ! {ON_DEVICE},format=GRAY16_LE,width={4 * self.width}"]
+        elif asked.alpha == "premultiplied":
             keyer += ["! openclkernel name=premultiply", Value("source", PREMULTIPLY)]
         if asked.background != "none":
             front, behind = ("sink_1", "sink_0") if self.is_still else ("sink", "background_0")
@@ -140,7 +163,7 @@ class Keying:
         if self.asked.method == "distance":
             # The key flows over colours as they were filmed: spill comes last.
             keys = self.key_options(*KEYS)
-            keyer = ["chromakey name=key method=distance relative=true", *keys, self.tolerance(),
+            keyer = [f"chromakey name=key method=distance {self.relative}", *keys, self.tolerance(),
                      *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *keys,
                      *self.key_options(*SPILL)]
         else:
@@ -159,11 +182,12 @@ class Keying:
                 f"! {self.frames}"]
 
     def tolerance(self):
-        return Value("tolerance", self.asked.tolerance or "0.2")
+        return Value("tolerance", self.asked.tolerance or ("0.05" if self.is_gray else "0.2"))
 
     def repairs(self):
         """Returns what is done to a key that was made."""
-        usual = REPAIRS_OF_DISTANCE if self.asked.method == "distance" else REPAIRS
+        usual = REPAIRS if self.asked.method != "distance" \
+            else REPAIRS_OF_GRAY if self.is_gray else REPAIRS_OF_DISTANCE
         fill, noise, flow = (given(self.asked, name) or value for name, value in usual.items())
         parts = []
         if (fill, noise) != ("0", "0"):
@@ -171,7 +195,7 @@ class Keying:
         if flow != "0":
             # Zero of flowkey's own is to flow without end.
             parts += [f"! flowkey name=flow iterations={0 if flow == 'all' else int(flow)}"
-                      " relative=true auto-key=true", self.tolerance(),
+                      f" {self.relative} auto-key=true", self.tolerance(),
                       Value("limit", self.asked.limit or "0.3")]
         if flow != "0" and noise != "0":
             parts.append(f"! noisereduce iterations={int(noise)}")

@@ -4,17 +4,20 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
 import glob
+import mmap
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
+import zlib
 
 from ..launch import Value, printed
 from ..play import PlayError, check_window, played, written, written_series
 from . import formats
 from .arguments import PROGRAM, colour_of
-from .films import film_of
+from .films import film_of, keep_range
 from .gst import Gst
 from .pipeline import DEEP_MATTE, Keying, blend_alike
 
@@ -126,6 +129,27 @@ def matte_end(path, is_one):
     return [DEEP_MATTE, encoder, muxer, f"! {sink} async=false name=matte"]
 
 
+def png_head(width, height, kind):
+    """Returns the beginning of a PNG of 16 bits. kind: 0 for gray, 6 for RGBA"""
+    head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n\0\0\0\x0d" + head + struct.pack(">I", zlib.crc32(head))
+
+
+def unpack_colours(path, width, height):
+    """Makes RGBA of the PNGs in a file whose gray is four samples a pixel; pngenc sets no filter."""
+    packed, colours = png_head(4 * width, height, 0), png_head(width, height, 6)
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as data:
+        at = data.find(packed)
+        while at >= 0:
+            data[at:at + len(packed)] = colours
+            at = data.find(packed, at + len(packed))
+
+
+def prepare(pipeline):
+    blend_alike(pipeline)
+    keep_range(pipeline)
+
+
 class Run:
     """The pipelines of the arguments. Raises ValueError if these cannot be made."""
 
@@ -169,12 +193,16 @@ class Run:
     def play(self):
         """Plays the pipelines of the frame before keying, and of the result. Raises PlayError."""
         asked, keying = self.asked, Keying(self.asked, self.size, self.is_still, self.films)
+        self.is_packed = keying.is_deep
         if asked.before:
             step(f"First frame of {self.name} before keying")
             self.write({"before": [*keying.filmed(), "! opencldownload ! videoconvert !",
                                    FIRST_FRAME, "filesink name=output"]})
         step(f"{'Finding the person in' if asked.screen == 'none' else 'Keying'} {self.name}")
         files = {"matte": self.matte} if asked.matte else {}
+        if self.is_packed:  # pngenc's frames are four times as wide.
+            self.end = [part.replace(" ! qtmux", f" ! capssetter caps=image/png,width={self.size[0]}"
+                                     " ! qtmux") for part in self.end]
         result = [self.heard, *keying.keyed(), *self.end]
         if self.is_file:
             files["output"] = [*result, "filesink name=output"]
@@ -190,8 +218,10 @@ class Run:
         self.show(located(lambda option: getattr(self.asked, option)))
         with contextlib.ExitStack() as stack:
             parts = located(lambda option: stack.enter_context(self.unfinished(option)))
-            with played(parts, PROGRAM, blend_alike) as (_, messages):
+            with played(parts, PROGRAM, prepare) as (_, messages):
                 check(messages)
+            if self.is_packed and "output" in files:
+                unpack_colours(parts[-1].text, *self.size)
 
     def unfinished(self, option):
         """Returns the context in which the file of an option is written."""
