@@ -58,12 +58,12 @@ KEY = {
              "pixels of the result. The first frame of a camera may be dark: use --key for it"),
     **SETTINGS,
     "tolerance": ("VALUE", "0 … 1, up to where all is transparent, and the step that the key flows "
-                  "over, with --method distance; times the key's saturation (0.2; for a gray key "
+                  "over, with --method distance; times the key's saturation (0.2; for a grey key "
                   "the distance itself: 0.05)"),
     "fill": ("COUNT", "keys pixels amid keyed ones, in iterations (0; --method distance: 1)"),
     "noise": ("COUNT", "un-keys islands as small as noise (0; --method distance: 5)"),
     "flow": ("COUNT|all", "extends the key over even colour, in pixels (0; all with distance, but "
-             "0 for a gray key)"),
+             "0 for a grey key)"),
     "limit": ("VALUE", "0 … 1, how far from the key in chroma it may flow, times the key's "
               "saturation (0.3; 0: anywhere)"),
     "garbage": ("FILE", "a picture of any size: white is keyed out"),
@@ -241,7 +241,7 @@ def check_pairs(asked):
             named = "" if other == "file" else f"--{other} "
             raise ValueError(f"--{one} {given(asked, one)}: beside {named}{given(asked, other)}")
     if gray_key(asked) and not no_screen and asked.method != "distance":
-        raise ValueError(f"{gray_key(asked)}: a gray key has no hue for soft methods to find; "
+        raise ValueError(f"{gray_key(asked)}: a grey key has no hue for soft methods to find; "
                          "--method distance keys it")
     # These extend the key over pixels that a matte holds out.
     if (asked.network or asked.holdout) and (
@@ -255,5 +255,6 @@ def check_files(asked):
         if path is not None and not re.fullmatch(others, path) and fault_of(path):
             if name == "plate":
                 raise ValueError(f"--plate {path}: expected {PLATES.replace('|', ', ')} or a file")
+            more = ", and no colour such as ff0000, or none" if name == "background" else ""
             option = "FILE" if name == "file" else f"--{name}"
-            raise ValueError(f"{option} {path}: {fault_of(path)}")
+            raise ValueError(f"{option} {path}: {fault_of(path)}{more}")

@@ -58,7 +58,7 @@ def film_of(place):
     if info.get_result() == GstPbutils.DiscovererResult.TIMEOUT:
         raise ValueError(f"{name} is no film or picture: nothing was decoded in time")
     pictures = info.get_video_streams()
-    if not pictures:
+    if not pictures or not pictures[0].get_width():
         raise ValueError(f"{name} is no film or picture: it has no video")
     no_sound = any("decoder-audio/" in missing
                    for missing in info.get_missing_elements_installer_details())
@@ -81,12 +81,9 @@ def strip_colorimetry(pad, info):
     return Gst.PadProbeReturn.DROP
 
 
-def keep_range(pipeline):
-    """Has H.264 and H.265 say whether their range is full. qtdemux of GStreamer 1.22 says that it is
-    limited, which parsers and decoders believe."""
-    def prepare(_pipeline, _bin, element):
-        if element.get_factory().get_name() in ("h264parse", "h265parse"):
-            element.get_static_pad("sink").add_probe(
-                Gst.PadProbeType.EVENT_DOWNSTREAM, strip_colorimetry)
-
-    pipeline.connect("deep-element-added", prepare)
+def keep_range(_pipeline, _bin, element):
+    """Has H.264 and H.265 say whether their range is full, once connected to "deep-element-added".
+    qtdemux of GStreamer 1.22 says that it is limited, which parsers and decoders believe."""
+    if element.get_factory().get_name() in ("h264parse", "h265parse"):
+        element.get_static_pad("sink").add_probe(
+            Gst.PadProbeType.EVENT_DOWNSTREAM, strip_colorimetry)

@@ -16,23 +16,14 @@ RATE = f"! capssetter caps=\"{ON_DEVICE},framerate=60/1\""
 DEEP_MATTE = ("keyed. ! queue ! openclconvert alpha-only=true"
               f" ! {ON_DEVICE},format=GRAY16_LE ! opencldownload ! videoconvert"
               " ! video/x-raw,format={GRAY16_LE,GRAY16_BE} !")
-# Pixels of 16 bits become rows of gray, for pngenc, which has no colours of 16 bits.
-PACKED = """
-kernel void pack (global const ushort4 *input, global ushort4 *output, int input_width)
+# Nothing lies between two levels. With MULTIPLIED=0 pixels are only copied, to other caps.
+PREMULTIPLY = """
+kernel void premultiply (global const PIXEL *input, global PIXEL *output, int input_width)
 {
   const size_t at = get_global_id (1) * input_width + get_global_id (0);
   const uint4 straight = convert_uint4 (input[at]);
-  const uint3 product = (straight.xyz * straight.w + 32767) / 65535;
-  output[at] = (ushort4)(convert_ushort3 (PREMULTIPLIED ? product : straight.xyz), input[at].w);
-}"""
-# The largest product is below 65536, and nothing lies between two levels.
-PREMULTIPLY = """
-kernel void premultiply (global const uchar4 *input, global uchar4 *output, int width)
-{
-  const size_t at = get_global_id (1) * width + get_global_id (0);
-  const ushort4 straight = convert_ushort4 (input[at]);
-  const ushort4 product = (straight * straight.w + (ushort) 127) / (ushort) 255;
-  output[at] = (uchar4)(convert_uchar3 (product.xyz), input[at].w);
+  const uint4 product = (straight * straight.w + MOST / 2) / MOST;
+  output[at] = TO (MULTIPLIED ? (uint4)(product.xyz, straight.w) : straight);
 }"""
 KEYS = "auto-key", "auto-key-x", "auto-key-y", "auto-key-width", "auto-key-height", "key-color", \
     "key-colors"
@@ -120,17 +111,20 @@ class Keying:
         branches = []
         for name, path in ("garbage", asked.garbage), ("holdout", asked.holdout):
             if path:
-                branches += [*decoded(name, path, self.films.get(name)), f"! video/x-raw,format=GRAY8 ! key.{name}"]
+                branches += [*decoded(name, path, self.films.get(name)),
+                             f"! video/x-raw,format=GRAY8 ! key.{name}"]
         if asked.matte:
             keyer += ["! tee name=keyed ! queue",
                       *[f"! openclconvert ! {FRAMES}"] * (not self.is_deep)]
-        if self.is_deep:
-            keyer += ["! openclkernel name=pack", Value("source", PACKED),
-                      f"options=-DPREMULTIPLIED={int(asked.alpha == 'premultiplied')}"
-                      " global-size=width/4,height"
-                      f" ! {ON_DEVICE},format=GRAY16_LE,width={4 * self.width}"]
-        elif asked.alpha == "premultiplied":
-            keyer += ["! openclkernel name=premultiply", Value("source", PREMULTIPLY)]
+        is_multiplied = asked.alpha == "premultiplied"
+        if self.is_deep or is_multiplied:
+            kind, most = ("ushort", 65535) if self.is_deep else ("uchar", 255)
+            keyer += ["! openclkernel name=premultiply", Value("source", PREMULTIPLY),
+                      Value("options", f"-DPIXEL={kind}4 -DTO=convert_{kind}4 -DMOST={most}u "
+                            f"-DMULTIPLIED={int(is_multiplied)}")]
+        if self.is_deep:  # pngenc takes no colours of 16 bits: four samples of gray for a pixel
+            keyer += [Value("global-size", "width/4,height"),
+                      f"! {ON_DEVICE},format=GRAY16_LE,width={4 * self.width}"]
         if asked.background != "none":
             front, behind = ("sink_1", "sink_0") if self.is_still else ("sink", "background_0")
             keyer += [f"! queue ! result.{front}", *self.background(), *self.fitted("background"),

@@ -147,7 +147,7 @@ def unpack_colours(path, width, height):
 
 def prepare(pipeline):
     blend_alike(pipeline)
-    keep_range(pipeline)
+    pipeline.connect("deep-element-added", keep_range)
 
 
 class Run:

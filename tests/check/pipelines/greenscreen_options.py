@@ -647,21 +647,33 @@ TALL_JPEG = (
 
 
 def check_sampling_of_jpeg():
-    """A JPEG that jpegdec of GStreamer 1.22 does not know is decoded by another, or a warning says so."""
+    """A JPEG that jpegdec of GStreamer 1.22 does not know is read by Pillow: edges are straight. Without
+    Pillow a line says so, and PNGs of 16 bits, with which pngdec writes beyond its memory, are refused."""
     pathlib.Path("tall.jpg").write_bytes(base64.b64decode(TALL_JPEG))
-    write_png("square64.png", np.full((64, 64, 3), GREEN, np.uint8))
-    launched("filesrc location=square64.png ! pngdec ! videoconvert ! video/x-raw,format=I420 !"
-             " jpegenc ! filesink location=usual.jpg")
-    has_other = all(map(Gst.ElementFactory.find, ("avdec_mjpeg", "jpegparse")))
-    for path, is_doubtful in ("tall.jpg", not has_other), ("usual.jpg", False):
-        said = made("--background", "2040c0", "--output", "jpeg.png", path)
-        assert ("install gstreamer1.0-libav, or convert it to PNG" in said) == is_doubtful, (path, said)
-    if has_other:  # The edges of the square are straight.
-        made("--background", "none", "--output", "jpeg.png", "tall.jpg")
-        launched("filesrc location=jpeg.png ! pngdec ! videoconvert ! video/x-raw,format=RGBA !"
-                 " filesink location=jpeg.rgba")
-        alpha = np.fromfile("jpeg.rgba", np.uint8).reshape(64, 64, 4)[..., 3]
-        assert (alpha[18:46, 18:46] == 255).all() and not alpha[:14].any(), alpha[16]
+    made("--background", "none", "--output", "jpeg.png", "tall.jpg")
+    launched("filesrc location=jpeg.png ! pngdec ! videoconvert ! video/x-raw,format=RGBA !"
+             " filesink location=jpeg.rgba")
+    alpha = np.fromfile("jpeg.rgba", np.uint8).reshape(64, 64, 4)[..., 3]
+    assert (alpha[18:46, 18:46] == 255).all() and not alpha[:14].any(), alpha[16]
+    os.mkdir("without")
+    pathlib.Path("without/PIL.py").write_text("raise ImportError")
+    without = {"PYTHONPATH": f"without:{os.environ['PYTHONPATH']}"}
+    said = made("--background", "2040c0", "--output", "jpeg.png", "tall.jpg", **without)
+    assert "tall.jpg: edges may have wrong colours" in said and "python3-pil" in said, said
+    pathlib.Path("deep.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x09\0\0\0\x09\x10\2")
+    done = run("--background", "none", "--output", "jpeg.png", "deep.png", **without)
+    assert done.returncode == 2 and "need the package python3-pil" in done.stderr, done.stderr
+
+
+def check_gray_keys():
+    """A key without a hue keys by distance. Soft methods refuse it."""
+    for key, level in ("ffffff", 255), ("808080", 128), ("000000", 0):
+        frame = picture((level,) * 3, (200, 30, 40))
+        write_png("gray.png", frame)
+        got = keyed("--key", key, "--method", "distance", path="gray.png")
+        assert (got[..., 3] == 255 * (frame != level).any(-1)).all() and near(got[INSIDE], (200, 30, 40), 0)
+    for options in ("--key", "fefefe"), ("--key", "16a030", "--key-colors", "302f2e"):
+        refused("a grey key has no hue", *options, "square.png")
 
 
 CAMERA = """
