@@ -44,7 +44,8 @@ def read(path):
     if image.format == "PNG" and image.tile[0][3] in ("RGB;16B", "RGBA;16B"):
         lower = Image.open(path, formats=["PNG"])  # Pillow keeps one byte of the two of a sample.
         lower.tile = [(*tile[:3], tile[3].replace("16B", "16L")) for tile in lower.tile]
-        image.info.pop("transparency", None), lower.info.pop("transparency", None)
+        for part in image, lower:  # A transparent colour of 16 bits is none of 8.
+            part.info.pop("transparency", None)
     elif image.format == "PNG" and image.tile[0][3] != "LA;16B" \
             or image.format != "MPO" and getattr(image, "is_animated", False):
         return None
