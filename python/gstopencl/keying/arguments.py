@@ -144,9 +144,11 @@ def add_options(group, options):
 
 
 def parser():
-    made = Parser(prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE]", description=ABOUT,
+    made = Parser(prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE…]", description=ABOUT,
                   epilog=EXAMPLES)
-    made.add_argument("file", nargs="?", metavar="FILE", help="picture or film")
+    made.intermixed = True
+    made.add_argument("files", nargs="*", metavar="FILE", help="picture or film; of several, or of "
+                      "all in a folder, each goes to a file of its name in the folder --output")
     for title, options in GROUPS.items():
         add_options(made.add_argument_group(title), options)
     return made
@@ -156,6 +158,8 @@ def parsed(words):
     """Returns the arguments, with None for options that were not given. Raises ValueError."""
     check_utf8(words)
     asked = parser().parse_args(words)
+    is_one = len(asked.files) == 1 and not os.path.isdir(asked.files[0])
+    asked.file = asked.files[0] if is_one else None
     for check in check_values, check_pairs, check_files:
         check(asked)
     asked.key, asked.method = asked.key or "screen", asked.method or "difference"

@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import argparse
 import contextlib
 import glob
 import mmap
@@ -15,6 +16,7 @@ import zlib
 
 from ..launch import Value, printed
 from ..play import PlayError, check_window, played, written, written_series
+from ..program import reason_of
 from . import formats
 from .arguments import PROGRAM, colour_of
 from .films import film_of, keep_range
@@ -175,6 +177,9 @@ class Run:
         asked, has_alpha = self.asked, self.asked.background == "none"
         picture = "background.png" if asked.screen == "none" else "greenscreen.png"
         asked.output = asked.output or (picture if self.is_still else "window")
+        if os.path.isdir(asked.output):
+            suffix = ".png" if self.is_still else ".mov" if has_alpha else ".mp4"
+            asked.output = os.path.join(asked.output, pathlib.Path(self.name).stem + suffix)
         self.heard, self.end, self.is_file = "", ["autovideosink"], False
         if asked.output == "window" and has_alpha:
             raise ValueError("--background none: needs --output with .png, .mov or .mkv")
@@ -243,6 +248,34 @@ class Run:
 
 
 def run(asked):
+    """Raises ValueError for arguments that cannot be used."""
+    if asked.file or not asked.files:
+        run_one(asked)
+        return
+    files = [file for name in asked.files for file in (
+        sorted(glob.glob(os.path.join(glob.escape(name), "*"))) if os.path.isdir(name) else [name])]
+    stems = [pathlib.Path(file).stem for file in files]
+    for file, stem in zip(files, stems):
+        if stems.count(stem) > 1:
+            raise ValueError(f"{file}: two files named {stem}")
+        if os.path.realpath(os.path.dirname(file)) == os.path.realpath(asked.output or "."):
+            raise ValueError(f"{file}: --output needs another folder for several files")
+    if not files:
+        raise ValueError(f"{asked.files[0]}: an empty folder")
+    if asked.camera or asked.matte or asked.before or not os.path.isdir(asked.output or ""):
+        raise ValueError("several files need --output FOLDER, and no --camera, --matte or --before")
+    failed = 0
+    for file in files:
+        try:
+            run_one(argparse.Namespace(**vars(asked) | {"file": file}))
+        except Exception as error:  # of this file
+            failed += 1
+            step(f"{PROGRAM}: {reason_of(error)}")
+    if failed:
+        raise PlayError(f"{failed} of {len(files)} files failed")
+
+
+def run_one(asked):
     """Raises ValueError for arguments that cannot be used."""
     Gst.init(None)
     asked.background = asked.background or shipped("garden.jpg")

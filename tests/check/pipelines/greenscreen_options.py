@@ -803,6 +803,33 @@ def check_ended():
         assert set(os.listdir()) == before, os.listdir()
 
 
+def check_several_files():
+    """Files, and those in a folder, go to a folder, each as if it were alone. One that fails is named,
+    and two of one name are refused before the first is written."""
+    for name in "clips", "results", "empty":
+        os.mkdir(name)
+    write_film("film.mov", [picture()] * 3)
+    os.replace("film.mov", "clips/film.mov")
+    write_png("plain.png", picture())
+    os.replace("plain.png", "clips/'a %d\t.png")
+    os.mkfifo("clips/pipe.png")
+    done = run("square.png", "clips", "--background", "none", "--output", "results")
+    assert done.returncode == 1 and "1 of 4 files failed" in done.stderr, done.stderr
+    assert "pipe.png is no film or picture: not a regular file" in done.stderr, done.stderr
+    assert set(os.listdir("results")) == {"square.png", "film.mov", "'a %d\t.png"}, os.listdir("results")
+    alone = keyed()
+    assert (pixels("results/square.png")[0] == alone).all()
+    assert len(pixels("results/film.mov")) == 3 and near(pixels("results/film.mov")[1], alone, 0)
+    for reason, *options in (
+            ("two files named square", "--output", "empty", "square.png", "clips", "results/square.png"),
+            ("needs another folder", "--output", "clips", "clips"),
+            ("need --output FOLDER", "--output", "out.png", "square.png", "clips/film.mov"),
+            ("an empty folder", "--output", "results", "empty")):
+        done = run(*options)
+        assert done.returncode == 2 and reason in done.stderr, (options, done.stderr)
+    assert not os.listdir("empty") and not os.path.exists("out.png")
+
+
 def check_without_bash():
     subprocess.run([BUILD / "tools" / "opencl-key", "--output", "direct.png", "square.png"],
                    check=True, timeout=100, env=os.environ | {"PATH": os.getcwd()})  # fmt: skip
