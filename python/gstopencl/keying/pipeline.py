@@ -92,7 +92,7 @@ class Keying:
         """Returns what makes the frames of a source those of the result, on the device."""
         film = self.films.get(name)
         # Telephones write films that are rotated or mirrored.
-        return ["! openclupload ! openclconvert video-direction=auto !",
+        return [f"! openclupload ! openclconvert name={name}_shown video-direction=auto !",
                 *to_srgb(film and film.hdr, name, f",{self.size}"), f"{frames},{self.size}",
                 RATE if film and not (film.is_still or film.has_rate) else ""]
 

@@ -803,6 +803,21 @@ def check_ended():
         assert set(os.listdir()) == before, os.listdir()
 
 
+def check_progress():
+    """A terminal shows how long a film still takes."""
+    launched("videotestsrc num-buffers=4000 background-color=0xff10a030 pattern=ball"
+             " ! jpegenc ! avimux ! filesink location=longer.avi")  # fmt: skip
+    terminal, end = os.openpty()
+    with subprocess.Popen([SCRIPT, "--background", "none", "--output", "longer.mov", "longer.avi"],
+                          stderr=end) as script:  # fmt: skip
+        os.close(end)
+        said = b""
+        while b"remaining" not in said or not said.endswith(b"\x1b[K"):
+            said += os.read(terminal, 999)  # which fails at the end of the program
+        script.terminate()
+    assert re.search(rb"\r[0-9]{1,2}%, remaining time 0:[0-9]{2}:[0-9]{2}\x1b", said), said
+
+
 def check_several_files():
     """Files, and those in a folder, go to a folder, each as if it were alone. One that fails is named,
     and two of one name are refused before the first is written."""
