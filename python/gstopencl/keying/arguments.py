@@ -146,7 +146,6 @@ def add_options(group, options):
 def parser():
     made = Parser(prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE…]", description=ABOUT,
                   epilog=EXAMPLES)
-    made.intermixed = True
     made.add_argument("files", nargs="*", metavar="FILE", help="picture or film; of several, or of "
                       "all in a folder, each goes to a file of its name in the folder --output")
     for title, options in GROUPS.items():

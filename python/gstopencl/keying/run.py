@@ -209,7 +209,8 @@ class Run:
         asked, has_alpha = self.asked, self.asked.background == "none"
         picture = "background.png" if asked.screen == "none" else "greenscreen.png"
         asked.output = asked.output or (picture if self.is_still else "window")
-        if os.path.isdir(asked.output):
+        if os.path.isdir(asked.output) \
+                and pathlib.Path(asked.output).suffix not in (".png", *formats.FILMS):
             suffix = ".png" if self.is_still else ".mov" if has_alpha else ".mp4"
             asked.output = os.path.join(asked.output, pathlib.Path(self.name).stem + suffix)
         self.heard, self.end, self.is_file = "", ["autovideosink"], False
