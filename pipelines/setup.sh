@@ -30,6 +30,8 @@ packages=(
   # windows of opencl-view and oct-live.sh, and cameras in these
   python3-gi python3-gi-cairo gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3
   libaravis-0.8-0
+  # pictures that opencl-key reads
+  python3-pil
   # generated weights and tables, and oct-process
   python3 python3-numpy python3-distributed python3-cryptography
 )

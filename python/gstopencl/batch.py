@@ -124,7 +124,6 @@ def add_workers(parser):
 def parse_arguments(words):
     usage, _, rest = __doc__.partition("\n\n")[2].partition("\n\n")
     parser = Parser(prog=PROGRAM, usage=usage, description=rest.partition("SPDX")[0])
-    parser.intermixed = True
     parser.add_argument("recordings", metavar="FOLDER|FILE", type=pathlib.Path, nargs="+")
     for add in add_work, add_reading, add_workers:
         add(parser)

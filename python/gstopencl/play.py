@@ -59,10 +59,10 @@ def without_false_errors():
 
 
 @contextlib.contextmanager
-def played(parts, program, prepare=lambda pipeline: None):
-    """Plays the parts of a launch line, after prepare (pipeline). Prints what elements say, each
-    sentence once. Yields the pipeline at its end, and the names of element messages. Raises
-    PlayError, and ValueError if a property does not take its value."""
+def played(parts, program, prepare=lambda pipeline: None, poll=lambda pipeline: None):
+    """Plays the parts of a launch line, after prepare (pipeline), and often calls poll (pipeline).
+    Prints what elements say, each sentence once. Yields the pipeline at its end, and the names of
+    element messages. Raises PlayError, and ValueError if a property does not take its value."""
     try:
         pipeline = build(parts, Gst.parse_launch)
     except GLib.Error as error:
@@ -71,14 +71,15 @@ def played(parts, program, prepare=lambda pipeline: None):
     with without_false_errors() if pipeline.get_by_name("h264") else contextlib.nullcontext():
         pipeline.set_state(Gst.State.PLAYING)
         try:
-            yield pipeline, follow(pipeline, program)
+            yield pipeline, follow(pipeline, program, poll)
         finally:
             pipeline.set_state(Gst.State.NULL)
 
 
-def follow(pipeline, program):
+def follow(pipeline, program, poll):
     names, said = set(), set()
     while True:
+        poll(pipeline)
         message = pipeline.get_bus().timed_pop(POLL)
         kind = message.type if message else None
         if kind == Gst.MessageType.EOS:

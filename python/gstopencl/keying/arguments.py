@@ -58,10 +58,12 @@ KEY = {
              "pixels of the result. The first frame of a camera may be dark: use --key for it"),
     **SETTINGS,
     "tolerance": ("VALUE", "0 … 1, up to where all is transparent, and the step that the key flows "
-                  "over, with --method distance; times the key's saturation (0.2)"),
+                  "over, with --method distance; times the key's saturation (0.2; for a grey key "
+                  "the distance itself: 0.05)"),
     "fill": ("COUNT", "keys pixels amid keyed ones, in iterations (0; --method distance: 1)"),
     "noise": ("COUNT", "un-keys islands as small as noise (0; --method distance: 5)"),
-    "flow": ("COUNT|all", "extends the key over even colour, in pixels (0; all with distance)"),
+    "flow": ("COUNT|all", "extends the key over even colour, in pixels (0; all with distance, but "
+             "0 for a grey key)"),
     "limit": ("VALUE", "0 … 1, how far from the key in chroma it may flow, times the key's "
               "saturation (0.3; 0: anywhere)"),
     "garbage": ("FILE", "a picture of any size: white is keyed out"),
@@ -104,6 +106,7 @@ GROUPS = {"input": INPUT, "key": KEY, "network of --screen none": NETWORK, "resu
 WHOLE, SHARE = "(0|[1-9][0-9]{0,8})", r"([0-9]+\.?[0-9]*|\.[0-9]+)"
 UNIT = r"0?\.[0-9]+|[01](\.0*)?"
 LEVELS = rf"-?{SHARE}([eE][-+]?[0-9]+)?"
+GRAY = 8  # levels between the components of a key below which a soft key has no chroma to find
 COLOUR = "#?[0-9a-fA-F]{6}"
 TO_64 = "([0-9]|[1-5][0-9]|6[0-3])"
 # Options, the pattern of their values, and the same in words. Others have words as the placeholder.
@@ -141,9 +144,10 @@ def add_options(group, options):
 
 
 def parser():
-    made = Parser(prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE]", description=ABOUT,
+    made = Parser(prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE…]", description=ABOUT,
                   epilog=EXAMPLES)
-    made.add_argument("file", nargs="?", metavar="FILE", help="picture or film")
+    made.add_argument("files", nargs="*", metavar="FILE", help="picture or film; of several, or of "
+                      "all in a folder, each goes to a file of its name in the folder --output")
     for title, options in GROUPS.items():
         add_options(made.add_argument_group(title), options)
     return made
@@ -153,6 +157,8 @@ def parsed(words):
     """Returns the arguments, with None for options that were not given. Raises ValueError."""
     check_utf8(words)
     asked = parser().parse_args(words)
+    is_one = len(asked.files) == 1 and not os.path.isdir(asked.files[0])
+    asked.file = asked.files[0] if is_one else None
     for check in check_values, check_pairs, check_files:
         check(asked)
     asked.key, asked.method = asked.key or "screen", asked.method or "difference"
@@ -162,6 +168,13 @@ def parsed(words):
 def colour_of(text):
     """Returns 0xRRGGBB of the text RRGGBB, or None."""
     return int(text.lstrip("#"), 16) if re.fullmatch(COLOUR, text) else None
+
+
+def gray_key(asked):
+    """Returns the text of the first key without a hue: gray, black or white. Else None"""
+    keys = [given(asked, "key") or "screen", *(given(asked, "key-colors") or "screen").split(",")]
+    found = ((one, bytes.fromhex(one.lstrip("#"))) for one in keys if one != "screen")
+    return next((one for one, levels in found if max(levels) - min(levels) < GRAY), None)
 
 
 def given(asked, name):
@@ -230,6 +243,9 @@ def check_pairs(asked):
         if given(asked, one) and given(asked, other):
             named = "" if other == "file" else f"--{other} "
             raise ValueError(f"--{one} {given(asked, one)}: beside {named}{given(asked, other)}")
+    if gray_key(asked) and not no_screen and asked.method != "distance":
+        raise ValueError(f"{gray_key(asked)}: a grey key has no hue for soft methods to find; "
+                         "--method distance keys it")
     # These extend the key over pixels that a matte holds out.
     if (asked.network or asked.holdout) and (
             asked.method == "distance" or {asked.fill, asked.flow} - {None, "0"}):
@@ -242,5 +258,6 @@ def check_files(asked):
         if path is not None and not re.fullmatch(others, path) and fault_of(path):
             if name == "plate":
                 raise ValueError(f"--plate {path}: expected {PLATES.replace('|', ', ')} or a file")
+            more = ", and no colour such as ff0000, or none" if name == "background" else ""
             option = "FILE" if name == "file" else f"--{name}"
-            raise ValueError(f"{option} {path}: {fault_of(path)}")
+            raise ValueError(f"{option} {path}: {fault_of(path)}{more}")

@@ -3,7 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
-from .arguments import colour_of, given, settings_of
+from .arguments import colour_of, given, gray_key, settings_of
 from .hdr import to_srgb
 
 ON_DEVICE = "video/x-raw(memory:OpenCLMemory)"
@@ -15,14 +15,14 @@ RATE = f"! capssetter caps=\"{ON_DEVICE},framerate=60/1\""
 DEEP_MATTE = ("keyed. ! queue ! openclconvert alpha-only=true"
               f" ! {ON_DEVICE},format=GRAY16_LE ! opencldownload ! videoconvert"
               " ! video/x-raw,format={GRAY16_LE,GRAY16_BE} !")
-# The largest product is below 65536, and nothing lies between two levels.
+# Nothing lies between two levels. With MULTIPLIED=0 pixels are only copied, to other caps.
 PREMULTIPLY = """
-kernel void premultiply (global const uchar4 *input, global uchar4 *output, int width)
+kernel void premultiply (global const PIXEL *input, global PIXEL *output, int input_width)
 {
-  const size_t at = get_global_id (1) * width + get_global_id (0);
-  const ushort4 straight = convert_ushort4 (input[at]);
-  const ushort4 product = (straight * straight.w + (ushort) 127) / (ushort) 255;
-  output[at] = (uchar4)(convert_uchar3 (product.xyz), input[at].w);
+  const size_t at = get_global_id (1) * input_width + get_global_id (0);
+  const uint4 straight = convert_uint4 (input[at]);
+  const uint4 product = (straight * straight.w + MOST / 2) / MOST;
+  output[at] = TO (MULTIPLIED ? (uint4)(product.xyz, straight.w) : straight);
 }"""
 KEYS = "auto-key", "auto-key-x", "auto-key-y", "auto-key-width", "auto-key-height", "key-color", \
     "key-colors"
@@ -30,10 +30,13 @@ SPILL = "spill", "spill-method", "spill-balance", "garbage-polygon"
 SHAPE = "grow", "feather"
 REPAIRS = {"fill": "0", "noise": "0", "flow": "0"}
 REPAIRS_OF_DISTANCE = {"fill": "1", "noise": "5", "flow": "all"}
+REPAIRS_OF_GRAY = {**REPAIRS_OF_DISTANCE, "flow": "0"}  # Shades of gray are no colours that end.
 
 
-def decoded(name, path, interlaced=None):
+def decoded(name, path, film, interlaced=None):
     """Returns the frames of a file. `interlaced`: "keep" or None"""
+    if film and film.copy:
+        return [*film.copy.source(name), "! videoconvert"]
     frames = "" if interlaced == "keep" else " ! deinterlace"
     return [f"filesrc name={name}", Value("location", path),
             f"! decodebin name={name}_frames ! videoconvert{frames}"]
@@ -51,8 +54,13 @@ class Keying:
         self.asked, self.is_still, self.films = asked, is_still, films or {}
         self.size = f"width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
         self.is_soft = asked.method != "distance" and asked.screen != "none"
-        # Networks take 8 bits.
-        self.frames = DEEP_FRAMES if asked.matte and asked.screen != "none" else FRAMES
+        film, has_key = self.films.get("file"), asked.screen != "none"  # Networks take 8 bits.
+        self.is_deep = bool(film and film.is_deep and has_key and asked.background == "none"
+                            and asked.output.lower().endswith((".png", ".mov")))
+        self.frames = DEEP_FRAMES if self.is_deep or asked.matte and has_key else FRAMES
+        self.width, self.is_gray = size[0], bool(gray_key(asked))
+        # Tolerances times the saturation of gray would be 0.
+        self.relative = f"relative={str(not self.is_gray).lower()}"
 
     def options(self, *names):
         """Returns the values of options that have the names of properties."""
@@ -70,21 +78,21 @@ class Keying:
             "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
             " ! queue leaky=downstream max-size-buffers=2"]
         if asked.file:
-            source = decoded("file", asked.file, asked.interlaced)
+            source = decoded("file", asked.file, self.films.get("file"), asked.interlaced)
         return [*source, *self.fitted("file", self.frames)]
 
     def fitted(self, name, frames=FRAMES):
         """Returns what makes the frames of a source those of the result, on the device."""
         film = self.films.get(name)
         # Telephones write films that are rotated or mirrored.
-        return ["! openclupload ! openclconvert video-direction=auto !",
+        return [f"! openclupload ! openclconvert name={name}_shown video-direction=auto !",
                 *to_srgb(film and film.hdr, name, f",{self.size}"), f"{frames},{self.size}",
                 RATE if film and not (film.is_still or film.has_rate) else ""]
 
     def background(self):
         colour = colour_of(self.asked.background)
         if colour is None:
-            return decoded("background", self.asked.background)
+            return decoded("background", self.asked.background, self.films.get("background"))
         return ["videotestsrc name=background num-buffers=1 pattern=solid-color",
                 Value("foreground-color", str(0xff000000 | colour)),
                 "! video/x-raw,format=RGBA,width=1,height=1,framerate=1/1"]
@@ -96,11 +104,20 @@ class Keying:
         branches = []
         for name, path in ("garbage", asked.garbage), ("holdout", asked.holdout):
             if path:
-                branches += [*decoded(name, path), f"! video/x-raw,format=GRAY8 ! key.{name}"]
+                branches += [*decoded(name, path, self.films.get(name)),
+                             f"! video/x-raw,format=GRAY8 ! key.{name}"]
         if asked.matte:
-            keyer += [f"! tee name=keyed ! queue ! openclconvert ! {FRAMES}"]
-        if asked.alpha == "premultiplied":
-            keyer += ["! openclkernel name=premultiply", Value("source", PREMULTIPLY)]
+            keyer += ["! tee name=keyed ! queue",
+                      *[f"! openclconvert ! {FRAMES}"] * (not self.is_deep)]
+        is_multiplied = asked.alpha == "premultiplied"
+        if self.is_deep or is_multiplied:
+            kind, most = ("ushort", 65535) if self.is_deep else ("uchar", 255)
+            keyer += ["! openclkernel name=premultiply", Value("source", PREMULTIPLY),
+                      Value("options", f"-DPIXEL={kind}4 -DTO=convert_{kind}4 -DMOST={most}u "
+                            f"-DMULTIPLIED={int(is_multiplied)}")]
+        if self.is_deep:  # pngenc takes no colours of 16 bits: four samples of gray for a pixel
+            keyer += [Value("global-size", "width/4,height"),
+                      f"! {ON_DEVICE},format=GRAY16_LE,width={4 * self.width}"]
         if asked.background != "none":
             front, behind = ("sink_1", "sink_0") if self.is_still else ("sink", "background_0")
             keyer += [f"! queue ! result.{front}", *self.background(), *self.fitted("background"),
@@ -132,7 +149,7 @@ class Keying:
         if self.asked.method == "distance":
             # The key flows over colours as they were filmed: spill comes last.
             keys = self.key_options(*KEYS)
-            keyer = ["chromakey name=key method=distance relative=true", *keys, self.tolerance(),
+            keyer = [f"chromakey name=key method=distance {self.relative}", *keys, self.tolerance(),
                      *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *keys,
                      *self.key_options(*SPILL)]
         else:
@@ -154,11 +171,12 @@ class Keying:
                 f"! {self.frames}"]
 
     def tolerance(self):
-        return Value("tolerance", self.asked.tolerance or "0.2")
+        return Value("tolerance", self.asked.tolerance or ("0.05" if self.is_gray else "0.2"))
 
     def repairs(self):
         """Returns what is done to a key that was made."""
-        usual = REPAIRS_OF_DISTANCE if self.asked.method == "distance" else REPAIRS
+        usual = REPAIRS if self.asked.method != "distance" \
+            else REPAIRS_OF_GRAY if self.is_gray else REPAIRS_OF_DISTANCE
         fill, noise, flow = (given(self.asked, name) or value for name, value in usual.items())
         parts = []
         if (fill, noise) != ("0", "0"):
@@ -166,7 +184,7 @@ class Keying:
         if flow != "0":
             # Zero of flowkey's own is to flow without end.
             parts += [f"! flowkey name=flow iterations={0 if flow == 'all' else int(flow)}"
-                      " relative=true auto-key=true", self.tolerance(),
+                      f" {self.relative} auto-key=true", self.tolerance(),
                       Value("limit", self.asked.limit or "0.3")]
         if flow != "0" and noise != "0":
             parts.append(f"! noisereduce iterations={int(noise)}")

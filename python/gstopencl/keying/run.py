@@ -2,25 +2,33 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import argparse
 import contextlib
 import glob
+import mmap
 import os
 import pathlib
 import re
+import struct
 import subprocess
 import sys
+import time
+import zlib
 
 from ..launch import Value, printed
 from ..play import PlayError, check_window, played, written, written_series
+from ..program import reason_of
+from ..progress import ON_TERMINAL, REDIRECTED, in_time
 from . import formats
 from .arguments import PROGRAM, colour_of
-from .films import film_of
+from .films import film_of, keep_range
 from .gst import Gst
 from .mixing import mixing_of
 from .pipeline import DEEP_MATTE, Keying
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 SIZE_OF_CAMERA = 1280, 720
+SHORT = 3  # seconds of a run before its progress is shown
 # avdec_h264 pushes a second frame while it drains, which pngenc would write, too.
 FIRST_FRAME = "identity eos-after=2 ! pngenc snapshot=true !"
 
@@ -127,6 +135,55 @@ def matte_end(path, is_one):
     return [DEEP_MATTE, encoder, muxer, f"! {sink} async=false name=matte"]
 
 
+def png_head(width, height, kind):
+    """Returns the beginning of a PNG of 16 bits. kind: 0 for gray, 6 for RGBA"""
+    head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n\0\0\0\x0d" + head + struct.pack(">I", zlib.crc32(head))
+
+
+def unpack_colours(path, width, height):
+    """Makes RGBA of the PNGs in a file whose gray is four samples a pixel; pngenc sets no filter."""
+    packed, colours = png_head(4 * width, height, 0), png_head(width, height, 6)
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as data:
+        at = data.find(packed)
+        while at >= 0:
+            data[at:at + len(packed)] = colours
+            at = data.find(packed, at + len(packed))
+
+
+def prepare(pipeline):
+    pipeline.connect("deep-element-added", keep_range)
+
+
+class FilmProgress:
+    """Says how much of a film is done and how long the rest takes, in one line of a terminal or in
+    lines. Says nothing of the first seconds."""
+
+    def __init__(self):
+        self.is_terminal = sys.stderr.isatty()
+        self.began = self.said = time.monotonic()
+
+    def __call__(self, pipeline):
+        now, film = time.monotonic(), pipeline.get_by_name("file_shown")
+        step = ON_TERMINAL if self.is_terminal else REDIRECTED
+        if not film or now < max(self.said + step, self.began + SHORT):
+            return
+        (has_place, place), (has_end, end) = (
+            ask(Gst.Format.TIME) for ask in (film.query_position, film.query_duration))
+        if has_place and has_end and 0 < place < end:
+            left = in_time((now - self.began) * (end - place) / place)
+            self.show(f"{place / end:.0%}, remaining time {left}")
+            self.said = now
+
+    def show(self, text):
+        start, stop = ("\r", "\x1b[K") if self.is_terminal else ("", "\n")
+        print(f"{start}{text}", end=stop, file=sys.stderr, flush=True)
+
+    def clear(self):
+        if self.is_terminal and self.said > self.began:
+            self.show("")
+
+
 class Run:
     """The pipelines of the arguments. Raises ValueError if these cannot be made."""
 
@@ -152,6 +209,10 @@ class Run:
         asked, has_alpha = self.asked, self.asked.background == "none"
         picture = "background.png" if asked.screen == "none" else "greenscreen.png"
         asked.output = asked.output or (picture if self.is_still else "window")
+        if os.path.isdir(asked.output) \
+                and pathlib.Path(asked.output).suffix not in (".png", *formats.FILMS):
+            suffix = ".png" if self.is_still else ".mov" if has_alpha else ".mp4"
+            asked.output = os.path.join(asked.output, pathlib.Path(self.name).stem + suffix)
         self.heard, self.end, self.is_file = "", ["autovideosink"], False
         if asked.output == "window" and has_alpha:
             raise ValueError("--background none: needs --output with .png, .mov or .mkv")
@@ -170,6 +231,7 @@ class Run:
     def play(self):
         """Plays the pipelines of the frame before keying, and of the result. Raises PlayError."""
         asked, keying = self.asked, Keying(self.asked, self.size, self.is_still, self.films)
+        self.is_packed = keying.is_deep
         if asked.before:
             step(f"First frame of {self.name} before keying")
             self.write({"before": [*keying.filmed(), "! opencldownload ! videoconvert !",
@@ -180,6 +242,9 @@ class Run:
         step(f"{'Finding the person in' if asked.screen == 'none' else 'Keying'} {self.name}"
              + (f", mixed as {asked.mixing}" if keying.is_soft else ""))
         files = {"matte": self.matte} if asked.matte else {}
+        if self.is_packed:  # pngenc's frames are four times as wide.
+            self.end = [part.replace(" ! qtmux", f" ! capssetter caps=image/png,width={self.size[0]}"
+                                     " ! qtmux") for part in self.end]
         result = [self.heard, *keying.keyed(), *self.end]
         if self.is_file:
             files["output"] = [*result, "filesink name=output"]
@@ -195,8 +260,12 @@ class Run:
         self.show(located(lambda option: getattr(self.asked, option)))
         with contextlib.ExitStack() as stack:
             parts = located(lambda option: stack.enter_context(self.unfinished(option)))
-            with played(parts, PROGRAM) as (_, messages):
+            progress = FilmProgress()
+            stack.callback(progress.clear)
+            with played(parts, PROGRAM, prepare, progress) as (_, messages):
                 check(messages)
+            if self.is_packed and "output" in files:
+                unpack_colours(parts[-1].text, *self.size)
 
     def unfinished(self, option):
         """Returns the context in which the file of an option is written."""
@@ -218,6 +287,34 @@ class Run:
 
 
 def run(asked):
+    """Raises ValueError for arguments that cannot be used."""
+    if asked.file or not asked.files:
+        run_one(asked)
+        return
+    files = [file for name in asked.files for file in (
+        sorted(glob.glob(os.path.join(glob.escape(name), "*"))) if os.path.isdir(name) else [name])]
+    stems = [pathlib.Path(file).stem for file in files]
+    for file, stem in zip(files, stems):
+        if stems.count(stem) > 1:
+            raise ValueError(f"{file}: two files named {stem}")
+        if os.path.realpath(os.path.dirname(file)) == os.path.realpath(asked.output or "."):
+            raise ValueError(f"{file}: --output needs another folder for several files")
+    if not files:
+        raise ValueError(f"{asked.files[0]}: an empty folder")
+    if asked.camera or asked.matte or asked.before or not os.path.isdir(asked.output or ""):
+        raise ValueError("several files need --output FOLDER, and no --camera, --matte or --before")
+    failed = 0
+    for file in files:
+        try:
+            run_one(argparse.Namespace(**vars(asked) | {"file": file}))
+        except Exception as error:  # of this file
+            failed += 1
+            step(f"{PROGRAM}: {reason_of(error)}")
+    if failed:
+        raise PlayError(f"{failed} of {len(files)} files failed")
+
+
+def run_one(asked):
     """Raises ValueError for arguments that cannot be used."""
     Gst.init(None)
     asked.background = asked.background or shipped("garden.jpg")

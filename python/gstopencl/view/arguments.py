@@ -33,8 +33,7 @@ def check_utf8(words):
 class Parser(argparse.ArgumentParser):
     """Reports a refused option in one sentence. The value of an option may begin with a minus sign,
     and so may all words after --. A value that may be left out is one of the choices. Options may
-    stand between FILEs if `intermixed`. --device becomes the default of all elements."""
-    intermixed = False
+    stand between FILEs. --device becomes the default of all elements."""
 
     def __init__(self, **more):
         super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **more)
@@ -62,7 +61,9 @@ class Parser(argparse.ArgumentParser):
                 self.given[word] = rest.pop(0)
                 word = f"{word}={self.given[word]}"
             joined.append(word)
-        asked = (super().parse_intermixed_args if self.intermixed else super().parse_args)(joined + rest)
+        named = [word for word in joined if word[:1] == "-" and word != "-"]
+        files = [word for word in joined if word not in named]
+        asked = super().parse_args([*named, "--", *files, *rest[1:]])
         if getattr(asked, "device", None):
             os.environ["GST_OPENCL_DEVICE"] = asked.device
         return asked

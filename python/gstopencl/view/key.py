@@ -384,6 +384,7 @@ def view_of(words):
         print(f"gst-launch-1.0 {printed(words)}")
         return None
     view = Keying(words, background, source.has_sound, asked.quit_at_end)
+    view.source = source  # The file of a picture lasts as long.
     view.transport.loop.set_active(asked.loop)
     if refused:
         view.warn(refused)

@@ -96,7 +96,9 @@ def source_of(asked):
     if fault and "://" not in place:
         raise ValueError(f"{place}: {fault}")
     # A path with a colon is no URI.
-    return keypipeline.source_of_film(keyfiles.film_of(place if fault else os.path.abspath(place)))
+    film = keyfiles.film_of(place if fault else os.path.abspath(place))
+    # A command that is printed outlasts the copy of a picture.
+    return keypipeline.source_of_film(film._replace(copy=None) if asked.print else film)
 
 
 def source_or_demo(asked):

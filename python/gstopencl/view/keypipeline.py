@@ -5,6 +5,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import itertools
 import typing
 
+from ..keying.films import keep_range
 from ..keying.hdr import to_srgb
 from ..launch import Value, build
 from .gtk import Gst
@@ -15,6 +16,7 @@ class Source(typing.NamedTuple):
     words: list
     has_sound: bool = False
     is_live: bool = True  # frames come when they are filmed
+    copy: object = None  # of a picture, whose file the words name
 
 
 DEVICE = "video/x-raw(memory:OpenCLMemory)"
@@ -33,7 +35,8 @@ QUEUE = "queue max-size-bytes=0 max-size-time=0 max-size-buffers=8"
 
 def source_of_film(film):
     """Returns the Source of a keyfiles.Film."""
-    words = ["uridecodebin", "name=source", Value("uri", film.uri)]
+    words = film.copy.source("source") if film.copy \
+        else ["uridecodebin", "name=source", Value("uri", film.uri)]
     if film.has_sound:
         words.append("source. ! audioconvert ! audioresample ! queue ! tee name=sound"
                      " ! autoaudiosink name=speaker source.")
@@ -44,7 +47,7 @@ def source_of_film(film):
         words.append(f"! imagefreeze is-live=true ! video/x-raw,framerate={STILL_RATE}")
     if film.hdr:
         words += ["! openclupload ! openclconvert !", *to_srgb(film.hdr, "film"), RGBA]
-    return Source(words, film.has_sound, film.is_still)
+    return Source(words, film.has_sound, film.is_still, film.copy)
 
 
 def source_of_camera(device):
@@ -91,4 +94,5 @@ def words_of(source, settings, size=None):
 def pipeline_of(words):
     """Returns the pipeline and its sinks, in the order of PICTURES."""
     pipeline = build(words, Gst.parse_launch)
+    pipeline.connect("deep-element-added", keep_range)
     return pipeline, [pipeline.get_by_name(name) for name in PICTURES]

@@ -55,6 +55,7 @@ refused "not-there: no such file" not-there
 refused "--key green: expected RRGGBB" --key green
 refused "for a corner, --pick X,Y" --key top-left
 refused "--background sky.jpg: no such file" --background sky.jpg
+refused "--background red: no such file, and no colour such as ff0000" --background red
 refused "--method best: expected chroma, difference or distance" --method best
 refused "--size 10: expected WIDTHxHEIGHT" --size 10
 refused "blue.png.rgba is no film or picture" blue.png.rgba

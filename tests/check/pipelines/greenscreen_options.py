@@ -687,21 +687,33 @@ TALL_JPEG = (
 
 
 def check_sampling_of_jpeg():
-    """A JPEG that jpegdec of GStreamer 1.22 does not know is decoded by another, or a warning says so."""
+    """A JPEG that jpegdec of GStreamer 1.22 does not know is read by Pillow: edges are straight. Without
+    Pillow a line says so, and PNGs of 16 bits, with which pngdec writes beyond its memory, are refused."""
     pathlib.Path("tall.jpg").write_bytes(base64.b64decode(TALL_JPEG))
-    write_png("square64.png", np.full((64, 64, 3), GREEN, np.uint8))
-    launched("filesrc location=square64.png ! pngdec ! videoconvert ! video/x-raw,format=I420 !"
-             " jpegenc ! filesink location=usual.jpg")
-    has_other = all(map(Gst.ElementFactory.find, ("avdec_mjpeg", "jpegparse")))
-    for path, is_doubtful in ("tall.jpg", not has_other), ("usual.jpg", False):
-        said = made("--background", "2040c0", "--output", "jpeg.png", path)
-        assert ("install gstreamer1.0-libav, or convert it to PNG" in said) == is_doubtful, (path, said)
-    if has_other:  # The edges of the square are straight.
-        made("--background", "none", "--output", "jpeg.png", "tall.jpg")
-        launched("filesrc location=jpeg.png ! pngdec ! videoconvert ! video/x-raw,format=RGBA !"
-                 " filesink location=jpeg.rgba")
-        alpha = np.fromfile("jpeg.rgba", np.uint8).reshape(64, 64, 4)[..., 3]
-        assert (alpha[18:46, 18:46] == 255).all() and not alpha[:14].any(), alpha[16]
+    made("--background", "none", "--output", "jpeg.png", "tall.jpg")
+    launched("filesrc location=jpeg.png ! pngdec ! videoconvert ! video/x-raw,format=RGBA !"
+             " filesink location=jpeg.rgba")
+    alpha = np.fromfile("jpeg.rgba", np.uint8).reshape(64, 64, 4)[..., 3]
+    assert (alpha[18:46, 18:46] == 255).all() and not alpha[:14].any(), alpha[16]
+    os.mkdir("without")
+    pathlib.Path("without/PIL.py").write_text("raise ImportError")
+    without = {"PYTHONPATH": f"without:{os.environ['PYTHONPATH']}"}
+    said = made("--background", "2040c0", "--output", "jpeg.png", "tall.jpg", **without)
+    assert "tall.jpg: edges may have wrong colours" in said and "python3-pil" in said, said
+    pathlib.Path("deep.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x09\0\0\0\x09\x10\2")
+    done = run("--background", "none", "--output", "jpeg.png", "deep.png", **without)
+    assert done.returncode == 2 and "need the package python3-pil" in done.stderr, done.stderr
+
+
+def check_gray_keys():
+    """A key without a hue keys by distance. Soft methods refuse it."""
+    for key, level in ("ffffff", 255), ("808080", 128), ("000000", 0):
+        frame = picture((level,) * 3, (200, 30, 40))
+        write_png("gray.png", frame)
+        got = keyed("--key", key, "--method", "distance", path="gray.png")
+        assert (got[..., 3] == 255 * (frame != level).any(-1)).all() and near(got[INSIDE], (200, 30, 40), 0)
+    for options in ("--key", "fefefe"), ("--key", "16a030", "--key-colors", "302f2e"):
+        refused("a grey key has no hue", *options, "square.png")
 
 
 CAMERA = """
@@ -867,6 +879,48 @@ def check_ended():
             script.send_signal(number)
             assert script.wait(20) == 128 + number, script.returncode
         assert set(os.listdir()) == before, os.listdir()
+
+
+def check_progress():
+    """A terminal shows how long a film still takes."""
+    launched("videotestsrc num-buffers=4000 background-color=0xff10a030 pattern=ball"
+             " ! jpegenc ! avimux ! filesink location=longer.avi")  # fmt: skip
+    terminal, end = os.openpty()
+    with subprocess.Popen([SCRIPT, "--background", "none", "--output", "longer.mov", "longer.avi"],
+                          stderr=end) as script:  # fmt: skip
+        os.close(end)
+        said = b""
+        while b"remaining" not in said or not said.endswith(b"\x1b[K"):
+            said += os.read(terminal, 999)  # which fails at the end of the program
+        script.terminate()
+    assert re.search(rb"\r[0-9]{1,2}%, remaining time 0:[0-9]{2}:[0-9]{2}\x1b", said), said
+
+
+def check_several_files():
+    """Files, and those in a folder, go to a folder, each as if it were alone. One that fails is named,
+    and two of one name are refused before the first is written."""
+    for name in "clips", "results", "empty":
+        os.mkdir(name)
+    write_film("film.mov", [picture()] * 3)
+    os.replace("film.mov", "clips/film.mov")
+    write_png("plain.png", picture())
+    os.replace("plain.png", "clips/'a %d\t.png")
+    os.mkfifo("clips/pipe.png")
+    done = run("square.png", "clips", "--background", "none", "--output", "results")
+    assert done.returncode == 1 and "1 of 4 files failed" in done.stderr, done.stderr
+    assert "pipe.png is no film or picture: not a regular file" in done.stderr, done.stderr
+    assert set(os.listdir("results")) == {"square.png", "film.mov", "'a %d\t.png"}, os.listdir("results")
+    alone = keyed()
+    assert (pixels("results/square.png")[0] == alone).all()
+    assert len(pixels("results/film.mov")) == 3 and near(pixels("results/film.mov")[1], alone, 0)
+    for reason, *options in (
+            ("two files named square", "--output", "empty", "square.png", "clips", "results/square.png"),
+            ("needs another folder", "--output", "clips", "clips"),
+            ("need --output FOLDER", "--output", "out.png", "square.png", "clips/film.mov"),
+            ("an empty folder", "--output", "results", "empty")):
+        done = run(*options)
+        assert done.returncode == 2 and reason in done.stderr, (options, done.stderr)
+    assert not os.listdir("empty") and not os.path.exists("out.png")
 
 
 def check_without_bash():
