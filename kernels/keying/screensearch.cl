@@ -67,7 +67,7 @@ is_beside (uint hue, uint best)
  * but not the first tone. It is looked for in SIDE columns at the left and the right. */
 #define TONE_HUES 5
 #define LEAST_TONE 0.85f     /* of the saturation */
-#define OTHER_TONE 0.25f     /* least difference of levels, of the largest */
+#define OTHER_TONE 0.18f     /* least difference of levels, of the largest */
 #define SAME_TONE (1.0f / 6) /* the same, largest */
 
 float
@@ -100,9 +100,21 @@ is_other_tone (float4 color, float4 first, uint best)
          && saturation_of (color, chroma) > LEAST_TONE * saturation_of (first, usual);
 }
 
+/* Returns whether a colour is near the middle of the line between two others. Where light
+ * falls off slowly, many are; at the edge of a floor, few. */
+bool
+is_between (float4 color, float4 first, float4 second)
+{
+  const float4 line = second - first;
+  const float length = dot (line, line);
+  const float place = dot (color - first, line) / max (length, 1.0f);
+  const float4 beside = color - first - place * line;
+  return fabs (place - 0.5f) < 0.2f && dot (beside, beside) < 0.1f * length;
+}
+
 /* Writes to `tone` the sums of red, green and blue of samples of another tone at the sides,
- * their number, the number of samples like their mean at the left, at the right and in all.
- * All work-items must call it. */
+ * their number, the number of samples like their mean at the left, at the right and in all,
+ * and of those between both tones. All work-items must call it. */
 void
 find_tone (INPUT_FRAME (input), uint width, uint height, uint best, float4 first,
     __local uint *tone)
@@ -124,6 +136,8 @@ find_tone (INPUT_FRAME (input), uint width, uint height, uint best, float4 first
   const float4 mean = mean_of (tone);
   for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
     const float4 color = sample_of (THE_INPUT_FRAME (input), width, height, n);
+    if (is_between (color, first, mean))
+      atomic_inc (&tone[7]);
     if (difference_of (color, mean) > SAME_TONE || !is_other_tone (color, first, best))
       continue;
     if (n % SEEN < SIDE)
@@ -134,7 +148,7 @@ find_tone (INPUT_FRAME (input), uint width, uint height, uint best, float4 first
   }
 }
 
-#define FOUND 12
+#define FOUND 13
 
 /* Writes to `found` the sums of red, green and blue of the strong samples of the
  * strongest hue, their number, and the number of samples of that hue whose partner has it

@@ -30,8 +30,8 @@ const guint samples_across = 16;
 /* Work-items of kernels that process all blocks in one work-group */
 const gsize smoothing_group = 256;
 /* Minimum chroma of screen samples, relative to the expected colour: of encoded levels
- * and linear light, in the first pass (key colour) and the second (measured colour) */
-const cl_float least_chroma[2][2] = {{0.6f, 0.9f}, {0.4f, 0.79f}};
+ * and linear light, in the first pass (key colour) and the others (measured colour) */
+const cl_float least_chroma[2][3] = {{0.6f, 0.75f, 0.9f}, {0.4f, 0.6f, 0.79f}};
 } // namespace
 
 const opencl::EnumTypeOf<Plate> plate_type ("GstKeyingPlate",
@@ -86,8 +86,8 @@ ScreenPlate::smooth (const ScreenKey &key, const cl::Buffer &blocks,
       across (), screen ());
 }
 
-/* Two passes, since the measured colour separates screen from foreground better than
- * the key colour. */
+/* Several passes, since the measured colour separates screen from foreground better than the
+ * key colour. So a screen may become dark slowly, but not at once, as at dark green cloth. */
 bool
 ScreenPlate::measure (const ScreenKey &key, const GstOpenCLFrame *input,
     cl_command_queue queue, GError **error)
@@ -95,7 +95,7 @@ ScreenPlate::measure (const ScreenKey &key, const GstOpenCLFrame *input,
   const opencl::Groups blocks = {
       block_columns, block_rows, samples_across * samples_across / 8};
 
-  for (cl_uint round : {0, 1}) {
+  for (cl_uint round : {0, 1, 2}) {
     if (!measure_screen[key.linear].launch_groups (queue, blocks, error, input,
             cl_uint (width), cl_uint (height), key.auto_key, key.use_auto_key, key.color,
             key.tone, screen (), round, size, least_chroma[key.linear][round],

@@ -18,7 +18,7 @@ namespace {
 /* Samples per row and column, and work-items of find_screen(), which is one work-group */
 const guint samples_across = 128;
 const gsize group = 256;
-const gsize numbers_found = 12; /* written by find_screen() */
+const gsize numbers_found = 13; /* written by find_screen() */
 const guint columns_at_side = 4;
 
 /* Number of frames from one look to the next. The result of a look is read at the next
@@ -49,8 +49,9 @@ time_of_frame (const GstVideoInfo &info, guint64 frame)
 }
 
 /* Minimum part of the samples at each side that have the second tone, and of those of other
- * tones at both: it is even, and not enclosed by the subject. */
-const gdouble least_at_side = 1. / 16, least_even = 0.6;
+ * tones at both: it is even, and not enclosed by the subject. Maximum number of samples between
+ * both tones, relative to those of the second */
+const gdouble least_at_side = 1. / 16, least_even = 0.6, most_between = 0.25;
 
 /* Mean colour of sums and a count */
 struct Mean {
@@ -87,6 +88,7 @@ struct Found : Mean {
     const gdouble least = least_at_side * samples_across * columns_at_side;
     return std::min (numbers[4], numbers[5]) >= least
            && numbers[4] + numbers[5] >= least_even * numbers[3]
+           && numbers[7] <= most_between * numbers[6]
            && numbers[6] >= ScreenSearch::least_share * samples_across * samples_across;
   }
   gint largest () const { return std::max ({red, green, blue}); }

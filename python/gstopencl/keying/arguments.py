@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import argparse
 import os
 import re
 
@@ -101,6 +102,9 @@ INPUT = {"camera": ("DEVICE", "instead of FILE, such as /dev/video0"),
          "interlaced": ("keep", "keys interlaced films as they are (they become progressive, with "
                         "a frame for each field)"),
          "screen": ("auto|none", "whether there is a screen (auto)")}
+# Those that --help lists. The others are in --help-all.
+COMMON = {"key", "pick", "smoothness", "spill", "grow", "light-wrap", "garbage-polygon", "holdout",
+          "network", "screen", "camera", "background", "output", "size", "matte"}
 GROUPS = {"input": INPUT, "key": KEY, "network of --screen none": NETWORK, "result": RESULT}
 
 WHOLE, SHARE = "(0|[1-9][0-9]{0,8})", r"([0-9]+\.?[0-9]*|\.[0-9]+)"
@@ -134,29 +138,31 @@ FILES = {"file": "", "background": f"none|{COLOUR}", "plate": PLATES, "garbage":
          "network": "selfie", "model": ""}
 
 
-def add_options(group, options):
+def add_options(group, options, shown=None):
     for name, (value, text) in options.items():
         form = {"metavar": value} if value else {"action": "store_true", "default": None}
         if value == SWITCH:
             form |= {"nargs": "?", "const": "true", "choices": SWITCH.split("|")}
         names = ["--key", "--key-color"] if name == "key" else [f"--{name}"]
-        group.add_argument(*names, help=text, **form)
+        group.add_argument(*names, **form,
+                           help=text if name in (shown or options) else argparse.SUPPRESS)
 
 
-def parser():
+def parser(shows_all=True):
     made = Parser(prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE…]", description=ABOUT,
                   epilog=EXAMPLES)
     made.add_argument("files", nargs="*", metavar="FILE", help="picture or film; of several, or of "
                       "all in a folder, each goes to a file of its name in the folder --output")
     for title, options in GROUPS.items():
-        add_options(made.add_argument_group(title), options)
+        add_options(made.add_argument_group(title), options, None if shows_all else COMMON)
+    made.add_argument("--help-all", action="help", help="lists all options")
     return made
 
 
 def parsed(words):
     """Returns the arguments, with None for options that were not given. Raises ValueError."""
     check_utf8(words)
-    asked = parser().parse_args(words)
+    asked = parser("--help-all" in words).parse_args(words)
     is_one = len(asked.files) == 1 and not os.path.isdir(asked.files[0])
     asked.file = asked.files[0] if is_one else None
     for check in check_values, check_pairs, check_files:

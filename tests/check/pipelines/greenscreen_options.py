@@ -850,6 +850,11 @@ def check_warnings_of_scripts():
     assert len(said) == 1 and said[0].startswith("WARNING: from element"), said
 
 
+def made_help(words):
+    return subprocess.run([SCRIPT, words], capture_output=True, text=True, timeout=100,
+                          check=True).stdout  # fmt: skip
+
+
 def check_no_display():
     without = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
     # Modules of the current folder are not used.
@@ -859,8 +864,10 @@ def check_no_display():
                           check=False, env=without)  # fmt: skip
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done.stderr
     assert "no display. --output FILE" in done.stderr, done.stderr
-    assert "--background" in subprocess.run([SCRIPT, "--help"], capture_output=True, text=True,
-                                            timeout=100, check=True).stdout  # fmt: skip
+    listed = {words: re.findall("(?m)^  --([a-z-]+)", made_help(words))
+              for words in ("--help", "--help-all")}  # fmt: skip
+    assert len(set(listed["--help"]) - {"debug", "help-all"}) == 15, listed["--help"]
+    assert {"background", *listed["--help"]} < set(listed["--help-all"]), listed
     for name in "gi.py", "argparse.py":
         os.remove(name)
     assert not os.path.exists("pwned")
