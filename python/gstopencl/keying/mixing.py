@@ -1,4 +1,4 @@
-"""Tells whether a picture or film was mixed as light or as levels, before it is keyed
+"""Tells whether a film was mixed as light or as levels, before it is keyed
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -11,7 +11,6 @@ from .gst import GLib, Gst
 LOOKS = 8  # frames of a film, spread evenly
 # Pixels at edges that say that levels were mixed, in each of a number of frames
 ENOUGH_OF_FILM, FRAMES_OF_FILM = 200, 3
-ENOUGH_OF_PICTURE = 500
 
 
 @contextlib.contextmanager
@@ -49,13 +48,12 @@ def is_rgb(path):
         return any(order in name for order in ("RGB", "BGR", "GBR"))
 
 
-def has_levels(parts, is_still):
+def has_levels(parts):
     """Returns whether frames show clearly that levels were mixed. `parts`: a source and a soft
     key with mixing=auto"""
     with paused(parts) as (pipeline, end):
-        pixels = next_evidence(pipeline)
-        if is_still or pixels is None:
-            return (pixels or 0) >= ENOUGH_OF_PICTURE
+        if next_evidence(pipeline) is None:
+            return False
         _, duration = pipeline.query_duration(Gst.Format.TIME)
         found = {}  # by time, as several seeks may find one frame
         for number in range(LOOKS):
@@ -70,9 +68,9 @@ def has_levels(parts, is_still):
         return sum(pixels >= ENOUGH_OF_FILM for pixels in found.values()) >= FRAMES_OF_FILM
 
 
-def mixing_of(path, parts, is_still):
+def mixing_of(path, parts):
     """Returns "light" or "levels". Other pipelines report errors of the file."""
     try:
-        return "levels" if (is_still or is_rgb(path)) and has_levels(parts, is_still) else "light"
+        return "levels" if is_rgb(path) and has_levels(parts) else "light"
     except GLib.Error:
         return "light"

@@ -22,7 +22,7 @@ from ..progress import ON_TERMINAL, REDIRECTED, in_time
 from . import formats
 from .arguments import PROGRAM, colour_of
 from .films import film_of, keep_range
-from .gst import Gst
+from .gst import GObject, Gst
 from .mixing import mixing_of
 from .pipeline import DEEP_MATTE, Keying
 
@@ -152,7 +152,11 @@ def unpack_colours(path, width, height):
 
 
 def prepare(pipeline):
+    """Keeps the range of films, and makes the compositor blend light while a soft key does."""
     pipeline.connect("deep-element-added", keep_range)
+    key, result = pipeline.get_by_name("chromakey"), pipeline.get_by_name("result")
+    if key and result:
+        key.bind_property("linear", result, "linear", GObject.BindingFlags.SYNC_CREATE)
 
 
 class FilmProgress:
@@ -236,11 +240,10 @@ class Run:
             step(f"First frame of {self.name} before keying")
             self.write({"before": [*keying.filmed(), "! opencldownload ! videoconvert !",
                                    FIRST_FRAME, "filesink name=output"]})
-        if keying.is_soft and asked.mixing in (None, "auto"):
-            asked.mixing = mixing_of(asked.file, keying.judged(), self.is_still) \
-                if asked.file else "light"
+        if keying.is_soft and not self.is_still and asked.mixing in (None, "auto"):
+            asked.mixing = mixing_of(asked.file, keying.judged()) if asked.file else "light"
         step(f"{'Finding the person in' if asked.screen == 'none' else 'Keying'} {self.name}"
-             + (f", mixed as {asked.mixing}" if keying.is_soft else ""))
+             + (f", mixed as {asked.mixing}" if keying.is_soft and asked.mixing else ""))
         files = {"matte": self.matte} if asked.matte else {}
         if self.is_packed:  # pngenc's frames are four times as wide.
             self.end = [part.replace(" ! qtmux", f" ! capssetter caps=image/png,width={self.size[0]}"
@@ -262,8 +265,11 @@ class Run:
             parts = located(lambda option: stack.enter_context(self.unfinished(option)))
             progress = FilmProgress()
             stack.callback(progress.clear)
-            with played(parts, PROGRAM, prepare, progress) as (_, messages):
+            with played(parts, PROGRAM, prepare, progress) as (pipeline, messages):
                 check(messages)
+                if "chromakey-mixing" in messages and self.is_still:
+                    is_light = pipeline.get_by_name("chromakey").get_property("linear")
+                    step(f"{self.name} was mixed as {'light' if is_light else 'levels'}")
             if self.is_packed and "output" in files:
                 unpack_colours(parts[-1].text, *self.size)
 
