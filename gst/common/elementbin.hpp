@@ -34,7 +34,7 @@ struct OwnDefault {
 void set_own_defaults (gpointer part, const OwnDefault *begin, const OwnDefault *end);
 
 /* Copies properties of type `of` that `is_wanted` accepts to `klass`, with ids from
- * `first` on. Skips deprecated and construct-only properties. The class implements them
+ * `first` on. Skips construct-only properties. The class implements them
  * with forward_set () and forward_get (). */
 void install_properties_of (GObjectClass *klass, GType of, guint first,
     const std::function<bool (GParamSpec *)> &is_wanted,

@@ -37,7 +37,7 @@
  * never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
- * auto-key=screen core=true subject=true spill=1 linear=true auto-linear=true`.
+ * auto-key=screen linear=true auto-linear=true`, and `spill` counts for every method.
  *
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
  * refines its matte. The properties and request pads of #chromakey cannot be used then,
@@ -122,10 +122,10 @@ enum {
   FIRST_FILL_PROPERTY = 2000,  /* first property of keyfill */
 };
 
-/* Defaults that differ from those of chromakey */
+/* Defaults that differ from those of chromakey, and spill, which counts for
+ * method=distance, too, if it is set */
 const opencl::OwnDefault defaults[] = {{"method", "difference"}, {"auto-key", "screen"},
-    {"core", "true"}, {"subject", "true"}, {"spill", "1"}, {"linear", "true"},
-    {"auto-linear", "true"}};
+    {"spill", "1"}, {"linear", "true"}, {"auto-linear", "true"}};
 
 /* Properties of matteshape and keyfill */
 const char *const shape_properties[] = {"grow", "feather"};

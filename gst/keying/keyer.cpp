@@ -25,7 +25,7 @@ const gsize item_columns = 4, item_rows = 8, tile_columns = 128;
 const struct {
   gsize rows;
   cl_ulong local_bytes;
-} tiles[] = {{32, 43 * 1024}, {16, 25 * 1024}, {8, 0}};
+} tiles[] = {{32, 41 * 1024}, {16, 24 * 1024}, {8, 0}};
 /* Maximum output size of a work-item of key_cpu() */
 const gsize wide_columns = 256, wide_rows = 64;
 /* Pixels of the temporal mean that a work-item makes, in one row */
@@ -60,11 +60,18 @@ is_on_device (const ChromaKeySettings &settings)
   return settings.auto_key == AutoKey::rectangle;
 }
 
-/* Returns 1 if kernels need the code for settings that few users change. */
+/* Return 1 if kernels need the code for settings that few users change: those for several
+ * keys, and those that take spill and shadows, too. */
+guint
+has_further_keys (const ChromaKeySettings &settings)
+{
+  return !settings.key_colors.empty () || settings.tone;
+}
+
 guint
 extras_of (const ChromaKeySettings &settings)
 {
-  return !settings.key_colors.empty () || settings.tone || settings.shadow > 0
+  return has_further_keys (settings) || settings.shadow > 0
          || (settings.spill > 0 && settings.spill_method != SpillMethod::unmix);
 }
 
@@ -108,13 +115,12 @@ Keyer::prepare_soft (SoftKernels &kernels, const std::string &options)
                            + " -DTILE_COLUMNS=" + std::to_string (tile_columns)
                            + " -DTILE_ROWS=" + std::to_string (tile_rows)
                            + " -DITEM_ROWS=" + std::to_string (item_rows);
-  for (guint which = 0; which < 8; which++) {
-    const guint plate_image = which >> 2, refine = which >> 1 & 1, core = which & 1;
-    kernels.key_gpu[plate_image][refine][core].prepare (context,
-        FOLDER "chromakey_gpu.cl", "key_gpu",
-        tile + " -DREFINE=" + std::to_string (refine) + " -DCORE=" + std::to_string (core)
-            + " -DPLATE_IMAGE=" + std::to_string (plate_image));
-  }
+  for (guint plate_image : {0, 1})
+    for (guint refine : {0, 1})
+      kernels.key_gpu[plate_image][refine].prepare (context, FOLDER "chromakey_gpu.cl",
+          "key_gpu",
+          tile + " -DREFINE=" + std::to_string (refine)
+              + " -DPLATE_IMAGE=" + std::to_string (plate_image));
 }
 
 /* `options`: build options of the soft methods, for encoded levels and for linear light */
@@ -149,22 +155,20 @@ Keyer::create (GstOpenCLContext *of, const InputFormat &format, GError **error)
   has_curve = opencl::transfer_function_of (&info (), curve);
   const std::string options = pixel_options (&info ());
   wide = opencl::is_cpu (context);
+  const std::string light = options + opencl::transfer_function_options (curve);
   const std::string both[] = {
-      options, options + opencl::transfer_function_options (curve)};
-  const std::string fit = wide ? fit_option (&info (), curve) : "";
+      options, light + (wide ? fit_option (&info (), curve) : "")};
   tile_rows = tile_rows_for (opencl::local_memory (context));
   prepare_kernels (both);
-  for (guint extras : {0, 1})
-    prepare_soft (fitted[extras], both[1] + fit + extras_option (extras));
-  subject.prepare (context, &info (), both, fit);
-  counting.prepare (context, FOLDER "subject.cl", "count_mixing", both[1]);
+  subject.prepare (context, &info (), both);
+  counting.prepare (context, FOLDER "subject.cl", "count_mixing", light);
   if (format.is_of_camera ())
     pixels.prepare (context, format);
   return opencl::make_buffer (context, sizeof (cl_uint), auto_key, error)
          && measured_key.create_block (context, 1, error)
          && search.create_kernels (context, format, format.options (), error)
          && mixing.create_counters (context, error)
-         && plate.create_kernels (context, &info (), {both[0], both[1] + fit}, error);
+         && plate.create_kernels (context, &info (), both, error);
 }
 
 /* --- the key colour --- */
@@ -305,33 +309,25 @@ bool
 Keyer::set_arguments (opencl::Kernel *kernel, const ChromaKeySettings &settings,
     const Frames &frames, GError **error, After... after)
 {
-  /* Practically a hard edge. The kernels divide by it, and rounding errors of distances
-   * are smaller. */
-  const gdouble least_smoothness = 1e-4;
-
   return kernel->set_all (error, frames.seen, frames.input, frames.output,
       cl_uint (info ().width), cl_uint (info ().height), auto_key (),
       cl_uint (is_on_device (settings)), cl_uint (known_key (settings)), plate.colors (),
       plate.columns (), plate.rows (), plate.block_size (), plate.image (),
       plate.image_stride (), cl_uint (settings.method == Method::difference),
       cl_uint (settings.channel), cl_float (settings.balance),
-      cl_float (settings.similarity),
-      cl_float (std::max (settings.smoothness, least_smoothness)),
-      cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
-      cl_uint (settings.spill_method), cl_float (settings.spill_balance),
-      further_keys (settings), number_of_further_keys (settings),
-      cl_float (settings.shadow), cl_uint (settings.subject), after...);
+      cl_float (settings.similarity), cl_float (settings.smoothness),
+      further_keys (settings), number_of_further_keys (settings), after...);
 }
 
 /* For GPUs, with tiles in local memory */
 bool
-Keyer::key_gpu (const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
+Keyer::key_gpu (SoftKernels &kernels, const ChromaKeySettings &settings,
+    const Frames &frames, cl_command_queue queue, GError **error)
 {
   const gsize width = info ().width, height = info ().height;
   opencl::Kernel *kernel =
-      frames.kernels->key_gpu[plate.image_stride () > 0][settings.refine][settings.core]
-          .variant ({frames.seen, frames.input, frames.output}, error);
+      kernels.key_gpu[plate.image_stride () > 0][settings.refine].variant (
+          {frames.seen, frames.input, frames.output}, error);
 
   return kernel && set_arguments (kernel, settings, frames, error)
          && kernel->enqueue_groups (queue,
@@ -343,30 +339,21 @@ Keyer::key_gpu (const ChromaKeySettings &settings, const Frames &frames,
 
 /* For CPUs, in tiles of similar height */
 bool
-Keyer::key_cpu (const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
+Keyer::key_cpu (SoftKernels &kernels, const ChromaKeySettings &settings,
+    const Frames &frames, cl_command_queue queue, GError **error)
 {
   const gsize width = info ().width, height = info ().height;
   const gsize tiles = (height + wide_rows - 1) / wide_rows;
   const gsize rows = (height + tiles - 1) / tiles;
   opencl::Kernel *kernel =
-      frames.kernels->key_cpu.variant ({frames.seen, frames.input, frames.output}, error);
+      kernels.key_cpu.variant ({frames.seen, frames.input, frames.output}, error);
 
   return kernel
-         && set_arguments (kernel, settings, frames, error, cl_uint (settings.refine),
-             cl_uint (settings.core), cl_uint (rows))
+         && set_arguments (
+             kernel, settings, frames, error, cl_uint (settings.refine), cl_uint (rows))
          && kernel->enqueue_groups (queue,
              {(width + wide_columns - 1) / wide_columns, (height + rows - 1) / rows, 1},
              error);
-}
-
-/* Keys without comparing with the subject. */
-bool
-Keyer::key_alone (const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
-{
-  return wide ? key_cpu (settings, frames, queue, error)
-              : key_gpu (settings, frames, queue, error);
 }
 
 namespace {
@@ -378,15 +365,19 @@ const gdouble edge_similarity[2] = {1, 1.2};
 /* More than `balance`: inside of the subject, yellow and olive are not the screen. */
 const gdouble inner_balance = 0.25;
 
-/* The key that is compared: core, spill and the rest come afterwards. */
+/* Settings of the key that is compared */
 ChromaKeySettings
-before_comparison (ChromaKeySettings settings, bool linear)
+at_edges (ChromaKeySettings settings, bool linear)
 {
-  settings.spill = settings.shadow = 0;
-  settings.opacity = 1;
-  settings.invert = settings.core = false;
   settings.balance *= edge_balance[linear];
   settings.similarity *= edge_similarity[linear];
+  return settings;
+}
+
+ChromaKeySettings
+inside_of (ChromaKeySettings settings)
+{
+  settings.balance = std::min (settings.balance + inner_balance, 1.0);
   return settings;
 }
 } // namespace
@@ -405,49 +396,45 @@ Keyer::count_mixing (const ChromaKeySettings &settings, const Frames &frames,
          && mixing.end (queue, error);
 }
 
-/* Keys, then compares the frame with the colours of its subject. */
+/* Makes a matte by chroma, then compares the frame with the colours of its subject, which
+ * gives alpha and colours. */
 bool
-Keyer::key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
+Keyer::key_frames (const ChromaKeySettings &settings, const Frames &frames,
     cl_command_queue queue, GError **error)
 {
   const bool linear = is_linear (settings);
-  const ChromaKeySettings plain = before_comparison (settings, linear);
-  ChromaKeySettings inner = settings;
-  inner.balance = std::min (settings.balance + inner_balance, 1.0);
-  Frames plain_frames = frames;
-  plain_frames.kernels =
-      linear ? &fitted[extras_of (plain)] : &soft[0][extras_of (plain)];
-  if (!subject.make_buffers (error) || !key_alone (plain, plain_frames, queue, error)
+  const guint further = has_further_keys (settings);
+  const ChromaKeySettings edges = at_edges (settings, linear);
+  SoftKernels &kernels = soft[linear][further];
+
+  if (!subject.make_buffers (error)
+      || !(wide ? key_cpu (kernels, edges, frames, queue, error)
+                : key_gpu (kernels, edges, frames, queue, error))
       || (linear && settings.auto_linear && mixing.is_due ()
           && !count_mixing (settings, frames, queue, error)))
     return false;
   const std::initializer_list<const GstOpenCLFrame *> all = {
       frames.seen, frames.input, frames.output};
   opencl::Kernel *measure_this =
-      subject.measurement (linear, extras_of (inner)).variant (all, error);
+      subject.measurement (linear, further).variant (all, error);
   opencl::Kernel *compare_this =
       measure_this
           ? subject.comparison (linear, extras_of (settings)).variant (all, error)
           : nullptr;
   return compare_this
-         && set_arguments (measure_this, inner, frames, error, cl_uint (settings.core),
-             subject.columns (), subject.rows (), subject.colors (),
-             subject.block_kinds ())
+         && set_arguments (measure_this, inside_of (settings), frames, error,
+             cl_uint (settings.core), subject.columns (), subject.rows (),
+             subject.colors (), subject.block_kinds ())
          && measure_this->enqueue (
              queue, gsize (subject.columns ()), gsize (subject.rows ()), error)
          && subject.spread (queue, error)
-         && set_arguments (compare_this, settings, frames, error, subject.blocks (),
-             subject.columns (), subject.rows ())
+         && set_arguments (compare_this, settings, frames, error,
+             cl_uint (settings.invert), cl_float (settings.opacity),
+             cl_float (settings.spill), cl_uint (settings.spill_method),
+             cl_float (settings.spill_balance), cl_float (settings.shadow),
+             subject.blocks (), subject.columns (), subject.rows ())
          && compare_this->enqueue (
              queue, (gsize (info ().width) + 7) / 8, gsize (info ().height), error);
-}
-
-bool
-Keyer::key_frames (const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
-{
-  return settings.subject ? key_by_subject (settings, frames, queue, error)
-                          : key_alone (settings, frames, queue, error);
 }
 
 /* Vectors of four pixels in a row of a temporal mean */
@@ -498,8 +485,7 @@ Keyer::key_softly (const ChromaKeySettings &settings, const GstOpenCLFrame *inpu
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLFrame denoised = {};
-  Frames frames = {
-      input, input, output, &soft[is_linear (settings)][extras_of (settings)]};
+  Frames frames = {input, input, output};
 
   if (!gst_opencl_context_require_engine (context, "soft-key", error))
     return false;

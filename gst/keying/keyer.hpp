@@ -58,12 +58,13 @@ struct ChromaKeySettings {
   std::string plate_location;
   std::vector<double> garbage_polygon;
   bool refine = true;
-  bool core = false;
-  bool subject = false;
+  bool core = true;
+  bool subject = true;
   bool quiet = false;
   bool linear = false;
   bool auto_linear = false;
-  gdouble spill = 0;
+  gdouble spill = 1;
+  guint spill_revision = 0; /* counts how often it was set */
   SpillMethod spill_method = SpillMethod::unmix;
   gdouble spill_balance = 0.5;
   gdouble shadow = 0;
@@ -124,13 +125,11 @@ private:
   /* Kernels of the soft methods */
   struct SoftKernels {
     opencl::FrameKernel key_cpu;
-    /* [plate image][refine][core]: 0 = without, 1 = with */
-    opencl::FrameKernel key_gpu[2][2][2];
+    opencl::FrameKernel key_gpu[2][2]; /* [plate image][refine]: 0 = without, 1 = with */
   };
   /* Frames of one launch. Distances are computed from `seen`. */
   struct Frames {
     const GstOpenCLFrame *seen, *input, *output;
-    SoftKernels *kernels;
   };
 
   void prepare_soft (SoftKernels &kernels, const std::string &options);
@@ -141,15 +140,11 @@ private:
   template <typename... After>
   bool set_arguments (opencl::Kernel *kernel, const ChromaKeySettings &settings,
       const Frames &frames, GError **error, After... after);
-  bool key_gpu (const ChromaKeySettings &settings, const Frames &frames,
-      cl_command_queue queue, GError **error);
-  bool key_cpu (const ChromaKeySettings &settings, const Frames &frames,
-      cl_command_queue queue, GError **error);
-  bool key_alone (const ChromaKeySettings &settings, const Frames &frames,
-      cl_command_queue queue, GError **error);
+  bool key_gpu (SoftKernels &kernels, const ChromaKeySettings &settings,
+      const Frames &frames, cl_command_queue queue, GError **error);
+  bool key_cpu (SoftKernels &kernels, const ChromaKeySettings &settings,
+      const Frames &frames, cl_command_queue queue, GError **error);
   bool key_frames (const ChromaKeySettings &settings, const Frames &frames,
-      cl_command_queue queue, GError **error);
-  bool key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
       cl_command_queue queue, GError **error);
   bool count_mixing (const ChromaKeySettings &settings, const Frames &frames,
       cl_command_queue queue, GError **error);
@@ -163,8 +158,7 @@ private:
   opencl::FrameKernel distance[2];     /* [extras] */
   gsize tile_rows = 0;
   bool wide = false;      /* use key_cpu() instead of key_gpu() */
-  SoftKernels soft[2][2]; /* [linear][extras] */
-  SoftKernels fitted[2];  /* [extras]: linear, to be compared with the subject */
+  SoftKernels soft[2][2]; /* [linear][further keys] */
   bool has_curve = false; /* the transfer function is known */
   opencl::FrameKernel measure;
   opencl::FrameKernel counting;
