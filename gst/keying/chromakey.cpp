@@ -95,7 +95,7 @@
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc pattern=smpte ! video/x-raw,format=RGBA ! openclupload !
- * chromakey method=chroma ! keyfill method=composite color=0xff0000ff !
+ * chromakey method=chroma spill=1 ! keyfill method=composite color=0xff0000ff !
  * opencldownload ! videoconvert ! autovideosink
  * ]|
  */
@@ -266,10 +266,8 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         "Set linear to FALSE if edges of the first frames show mixed levels (with "
         "linear)",
         &ChromaKeySettings::auto_linear, opencl::controllable},
-    {"spill", "Spill",
-        "Strength of spill suppression (0 = none; method=distance: none until it is set)",
-        &ChromaKeySettings::spill, {0, 1}, opencl::controllable,
-        &ChromaKeySettings::spill_revision},
+    {"spill", "Spill", "Strength of spill suppression (0 = none)",
+        &ChromaKeySettings::spill, {0, 1}, opencl::controllable},
     {"spill-method", "Spill method",
         "Method of spill suppression, for colours of a hue near the screen's",
         &ChromaKeySettings::spill_method, spill_method_type, opencl::controllable},
@@ -310,10 +308,7 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
 static ChromaKeySettings
 get_settings (gpointer self)
 {
-  ChromaKeySettings settings = GST_CHROMA_KEY (self)->settings->current ();
-  if (settings.method == Method::distance && settings.spill_revision == 0)
-    settings.spill = 0;
-  return settings;
+  return GST_CHROMA_KEY (self)->settings->current ();
 }
 
 /* Reads the plate image, unless it is loaded or comes from the plate pad. */

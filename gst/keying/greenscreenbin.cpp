@@ -37,7 +37,7 @@
  * never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
- * auto-key=screen linear=true auto-linear=true`, and `spill` counts for every method.
+ * auto-key=screen spill=1 linear=true auto-linear=true`.
  *
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
  * refines its matte. The properties and request pads of #chromakey cannot be used then,
@@ -122,8 +122,7 @@ enum {
   FIRST_FILL_PROPERTY = 2000,  /* first property of keyfill */
 };
 
-/* Defaults that differ from those of chromakey, and spill, which counts for
- * method=distance, too, if it is set */
+/* Defaults that differ from those of chromakey */
 const opencl::OwnDefault defaults[] = {{"method", "difference"}, {"auto-key", "screen"},
     {"spill", "1"}, {"linear", "true"}, {"auto-linear", "true"}};
 

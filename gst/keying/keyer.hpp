@@ -63,8 +63,7 @@ struct ChromaKeySettings {
   bool quiet = false;
   bool linear = false;
   bool auto_linear = false;
-  gdouble spill = 1;
-  guint spill_revision = 0; /* counts how often it was set */
+  gdouble spill = 0;
   SpillMethod spill_method = SpillMethod::unmix;
   gdouble spill_balance = 0.5;
   gdouble shadow = 0;

@@ -46,7 +46,7 @@ const guint columns = 76, rows = 40; /* of images, and A-lines of spectra */
   "video/x-raw(ANY),format=GRAY8,width=17,height=17 ! opencldownload"
 #define SOFT_KEY(refine)                                                                 \
   "openclupload ! chromakey method=chroma plate=none refine=" refine                     \
-  " similarity=0 smoothness=0.9 core=false spill=0 ! opencldownload"
+  " similarity=0 smoothness=0.9 core=false ! opencldownload"
 #define CONVOLVE(method)                                                                 \
   "openclupload ! openclconvolve method=" method " scale=0.0069444444444444441 "         \
   "kernel=<<1.0,3.0,5.0,2.0,1.0>,<3.0,9.0,15.0,6.0,3.0>,<5.0,15.0,25.0,10.0,5.0>,"       \

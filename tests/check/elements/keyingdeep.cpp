@@ -260,7 +260,7 @@ TEST (test_deep_difference_has_alphas_between_those_of_eight_bits)
       expected.at (x, y) = by_difference (picture.at (x, y), green, 0.05, 0.15);
     }
   Deep got = through ("chromakey " KEY "method=difference plate=none refine=false "
-                      "core=false spill=0 similarity=0.05 smoothness=0.15",
+                      "core=false similarity=0.05 smoothness=0.15",
       picture);
   assert_same (got, expected, 2, "difference");
   std::set<int> alphas;
@@ -298,7 +298,7 @@ TEST (test_deep_plate_of_a_file_keeps_its_sixteen_bits)
     }
   const std::string element =
       "chromakey " KEY "method=difference refine=false "
-      "core=false spill=0 similarity=0 smoothness=1 plate=file plate-location=";
+      "core=false similarity=0 smoothness=1 plate=file plate-location=";
   const Folder folder;
   const std::string path = folder.write ("plate.j2c", encoded (screen));
   assert_same (through (element + path, picture), expected, 4, "plate");
@@ -307,13 +307,13 @@ TEST (test_deep_plate_of_a_file_keeps_its_sixteen_bits)
 /* 16-bit frames with values of 8-bit levels give the same result as 8-bit frames. */
 TEST_ROWS (test_deep_keying_of_levels_of_eight_bits_is_that_of_eight_bits,
     std::vector<const char *> ({
-        "chromakey " KEY "method=difference plate=measured",
+        "chromakey " KEY "method=difference spill=1 plate=measured",
         "chromakey method=chroma quiet=true linear=true auto-key=screen",
         "chromakey " KEY "tolerance=0.1 spill=0.6 auto-key=rectangle opacity=0.5",
-        "chromakey " KEY "method=difference spill-method=average",
+        "chromakey " KEY "method=difference spill=1 spill-method=average",
         "chromakey key-color=0xff30b050 method=chroma plate=none shadow=0.7 linear=true",
         "chromakey key-color=0xff30b050 method=difference shadow=1 plate=none core=false",
-        "chromakey " KEY "method=chroma key-colors=<0xff96405a,0xffa0705a>",
+        "chromakey " KEY "method=chroma spill=1 key-colors=<0xff96405a,0xffa0705a>",
         "chromakey " KEY "tolerance=0.1 spill=1 key-colors=<0xff96405a,0xffa0705a>",
         "chromakey " KEY "spill=1 spill-method=luminance-preserving spill-balance=0.3",
         "chromakey " KEY "method=chroma garbage-polygon=<0.1,0,0.9,0.3,0.2,1>",

@@ -75,9 +75,9 @@ check_fits_as_gpu (const std::string &elements)
 TEST (test_soft_keys_are_the_same_on_a_cpu_and_a_gpu)
 {
   const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-  for (const char *options : {"method=chroma", "method=chroma refine=false spill=0",
+  for (const char *options : {"method=chroma spill=1", "method=chroma refine=false",
            "method=difference spill=0.5 key-color=0xff208030",
-           "method=difference refine=false plate=none"}) {
+           "method=difference refine=false core=false plate=none"}) {
     const std::string elements = std::string ("chromakey ") + options;
     const std::string one = frame_of (elements);
     counting::override_device_info (CL_DEVICE_TYPE, &gpu, sizeof gpu);
@@ -93,7 +93,7 @@ TEST (test_soft_keys_are_the_same_on_a_cpu_and_a_gpu)
 
 TEST (test_soft_keys_fit_into_local_memory)
 {
-  check_fits_as_gpu ("chromakey method=chroma");
+  check_fits_as_gpu ("chromakey method=chroma spill=1");
   check_fits_as_gpu ("chromakey method=difference auto-key=rectangle");
   check_fits ("chromakey ! splashkey");
 }

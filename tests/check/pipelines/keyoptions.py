@@ -36,7 +36,8 @@ NO_PROPERTIES = {
     "network": "screen=auto and model-file",
 }
 # Properties whose defaults differ from those of chromakey, as the page of greenscreenbin says
-OWN_DEFAULTS = {"method": "difference", "auto-key": "screen", "linear": "true", "auto-linear": "true"}
+OWN_DEFAULTS = {"method": "difference", "auto-key": "screen", "spill": "1", "linear": "true",
+                "auto-linear": "true"}
 # Options of opencl-key with another default than the property
 OTHER_DEFAULTS = {"tolerance": "is relative to the key's saturation"}
 # Values of all options that both programs have, and as the property gives them
