@@ -113,12 +113,6 @@ copy_of (GParamSpec *of, const GValue *value)
         of, flags, value, g_param_spec_uint64, g_value_get_uint64);
   return nullptr;
 }
-
-bool
-can_be_forwarded (const GParamSpec *spec)
-{
-  return !(spec->flags & G_PARAM_CONSTRUCT_ONLY);
-}
 } // namespace
 
 void
@@ -132,7 +126,7 @@ install_properties_of (GObjectClass *klass, GType of, guint first,
 
   for (guint n = 0; n < count; n++) {
     GValue value = G_VALUE_INIT;
-    if (!can_be_forwarded (specs[n]) || !is_wanted (specs[n]))
+    if (specs[n]->flags & G_PARAM_CONSTRUCT_ONLY || !is_wanted (specs[n]))
       continue;
     init_default (specs[n], begin, end, &value);
     if (GParamSpec *copy = copy_of (specs[n], &value))

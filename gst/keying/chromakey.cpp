@@ -65,26 +65,25 @@
  * fade-in. A frame that shows only one colour may be a title card, so a screen of another
  * colour after it replaces the key. Set `auto-key` again to search for another screen.
  *
- * With `subject` the colours of the subject are measured where the key is opaque. At edges
- * near them, alpha is the place of a pixel's colour between the subject and the screen, and
+ * Soft methods measure the colours of the subject where the key is opaque. At edges near
+ * them, alpha is the place of a pixel's colour between the subject and the screen, and
  * `spill` gives edges the subject's colours, also below transparent pixels beside them, so
- * that a blur or a scaler mixes in no light of the screen. Without `subject`, alpha takes
- * the subject for grey.
- * With `subject` distances are cut off at `similarity` only where all around is near the
- * screen, yellow and white cloth stays by its red and blue light, and `core` leaves out
- * glass, smoke and veils, which are smooth and partly clear.
+ * that a blur or a scaler mixes in no light of the screen. Far from them, alpha takes the
+ * subject for grey. With `refine` distances are cut off at `similarity` only where all
+ * around is near the screen. With `method=difference` yellow and white cloth stays by its
+ * red and blue light.
  *
- * With `core` the interior of the foreground is opaque. This includes large areas of
- * glass that let less than two fifths of the screen through, unless `subject` is set.
+ * With `core` the interior of the foreground is opaque, except for glass, smoke and veils,
+ * which are smooth and partly clear.
  *
  * Alpha is straight, and multiplied with the alpha of the input. Red, green and blue are
- * not changed, unless `spill` removes the light of the screen from them. `spill-method`
- * selects how. `unmix` subtracts the screen's share where the matte is partly
- * transparent, removes the screen's hue elsewhere, and keeps luma. The other methods do
- * not use the matte. They lower the screen's component, for instance green, to a limit.
- * `limit` takes the larger of the other two components, which changes least. `average`
- * takes their mean, weighted by `spill-balance`, which darkens. `luminance-preserving`
- * does as `average`, and adds grey so that luma is kept. These three keep colours whose
+ * not changed, unless `spill` removes the light of the screen from them. Soft methods
+ * subtract the screen's share where the matte is partly transparent. `spill-method` selects
+ * what happens to the rest of the screen's hue. `unmix` removes it, and keeps luma. The
+ * other methods lower the screen's component, for instance green, to a limit. `limit`
+ * takes the larger of the other two components, which changes least. `average` takes their
+ * mean, weighted by `spill-balance`, which darkens. `luminance-preserving` does as
+ * `average`, and adds grey so that luma is kept. These three keep colours whose
  * hue is far from the screen's, such as an olive or turquoise shirt before a green screen.
  * `unmix` makes such a shirt paler, so that green is not its largest component. Skin
  * stays with every method.
@@ -293,9 +292,9 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
     {"core", "Core",
         "Make the interior of the foreground opaque (core matte; soft methods)",
         &ChromaKeySettings::core, opencl::controllable},
-    {"subject", "Subject",
-        "Compare edges with the colours of the subject beside them (soft methods)",
-        &ChromaKeySettings::subject, opencl::controllable},
+    {"subject", "Subject", "Deprecated: without effect, always TRUE",
+        [] (ChromaKeySettings &s) -> bool & { return s.subject = true; },
+        GParamFlags (opencl::controllable | G_PARAM_DEPRECATED)},
     {"quiet", "Quiet", "Reduce flicker of still edges due to camera noise (soft methods)",
         &ChromaKeySettings::quiet, opencl::controllable},
     mixing_property (

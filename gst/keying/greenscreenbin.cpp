@@ -37,7 +37,7 @@
  * never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
- * auto-key=screen core=true subject=true spill=1`.
+ * auto-key=screen spill=1`.
  *
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
  * refines its matte. The properties and request pads of #chromakey cannot be used then,
@@ -123,8 +123,8 @@ enum {
 };
 
 /* Defaults that differ from those of chromakey */
-const opencl::OwnDefault defaults[] = {{"method", "difference"}, {"auto-key", "screen"},
-    {"core", "true"}, {"subject", "true"}, {"spill", "1"}};
+const opencl::OwnDefault defaults[] = {
+    {"method", "difference"}, {"auto-key", "screen"}, {"spill", "1"}};
 
 /* Properties of matteshape and keyfill */
 const char *const shape_properties[] = {"grow", "feather"};

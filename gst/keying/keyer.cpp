@@ -25,7 +25,7 @@ const gsize item_columns = 4, item_rows = 8, tile_columns = 128;
 const struct {
   gsize rows;
   cl_ulong local_bytes;
-} tiles[] = {{32, 43 * 1024}, {16, 25 * 1024}, {8, 0}};
+} tiles[] = {{32, 41 * 1024}, {16, 24 * 1024}, {8, 0}};
 /* Maximum output size of a work-item of key_cpu() */
 const gsize wide_columns = 256, wide_rows = 64;
 /* Votes of count_mixing (): for light, for levels, and logarithm of the likelihood ratio */
@@ -67,11 +67,18 @@ is_on_device (const ChromaKeySettings &settings)
   return settings.auto_key == AutoKey::rectangle;
 }
 
-/* Returns 1 if kernels need the code for settings that few users change. */
+/* Return 1 if kernels need the code for settings that few users change: those for several
+ * keys, and those that take spill and shadows, too. */
+guint
+has_further_keys (const ChromaKeySettings &settings)
+{
+  return !settings.key_colors.empty () || settings.tone;
+}
+
 guint
 extras_of (const ChromaKeySettings &settings)
 {
-  return !settings.key_colors.empty () || settings.tone || settings.shadow > 0
+  return has_further_keys (settings) || settings.shadow > 0
          || (settings.spill > 0 && settings.spill_method != SpillMethod::unmix);
 }
 
@@ -115,13 +122,12 @@ Keyer::prepare_soft (SoftKernels &kernels, const std::string &options)
                            + " -DTILE_COLUMNS=" + std::to_string (tile_columns)
                            + " -DTILE_ROWS=" + std::to_string (tile_rows)
                            + " -DITEM_ROWS=" + std::to_string (item_rows);
-  for (guint which = 0; which < 8; which++) {
-    const guint plate_image = which >> 2, refine = which >> 1 & 1, core = which & 1;
-    kernels.key_gpu[plate_image][refine][core].prepare (context,
-        FOLDER "chromakey_gpu.cl", "key_gpu",
-        tile + " -DREFINE=" + std::to_string (refine) + " -DCORE=" + std::to_string (core)
-            + " -DPLATE_IMAGE=" + std::to_string (plate_image));
-  }
+  for (guint plate_image : {0, 1})
+    for (guint refine : {0, 1})
+      kernels.key_gpu[plate_image][refine].prepare (context, FOLDER "chromakey_gpu.cl",
+          "key_gpu",
+          tile + " -DREFINE=" + std::to_string (refine)
+              + " -DPLATE_IMAGE=" + std::to_string (plate_image));
 }
 
 /* `options`: build options of the soft methods, for encoded levels and for linear light */
@@ -156,15 +162,13 @@ Keyer::create (GstOpenCLContext *of, const InputFormat &format, GError **error)
   has_curve = opencl::transfer_function_of (&info (), curve);
   const std::string options = pixel_options (&info ());
   wide = opencl::is_cpu (context);
+  const std::string light = options + opencl::transfer_function_options (curve);
   const std::string both[] = {
-      options, options + opencl::transfer_function_options (curve)};
-  const std::string fit = wide ? fit_option (&info (), curve) : "";
+      options, light + (wide ? fit_option (&info (), curve) : "")};
   tile_rows = tile_rows_for (opencl::local_memory (context));
   prepare_kernels (both);
-  for (guint extras : {0, 1})
-    prepare_soft (fitted[extras], both[1] + fit + extras_option (extras));
-  subject.prepare (context, &info (), both, fit);
-  counting.prepare (context, FOLDER "subject.cl", "count_mixing", both[1]);
+  subject.prepare (context, &info (), both);
+  counting.prepare (context, FOLDER "subject.cl", "count_mixing", light);
   if (format.is_of_camera ())
     pixels.prepare (context, format);
   return opencl::make_buffer (context, sizeof (cl_uint), auto_key, error)
@@ -173,7 +177,7 @@ Keyer::create (GstOpenCLContext *of, const InputFormat &format, GError **error)
          && opencl::make_buffer (
              context, vote_count * sizeof (cl_int), mixing_votes, error)
          && mixing_counts.create_block (context, vote_count, error)
-         && plate.create_kernels (context, &info (), {both[0], both[1] + fit}, error);
+         && plate.create_kernels (context, &info (), both, error);
 }
 
 /* --- the key colour --- */
@@ -313,33 +317,25 @@ bool
 Keyer::set_arguments (opencl::Kernel *kernel, const ChromaKeySettings &settings,
     const Frames &frames, GError **error, After... after)
 {
-  /* Practically a hard edge. The kernels divide by it, and rounding errors of distances
-   * are smaller. */
-  const gdouble least_smoothness = 1e-4;
-
   return kernel->set_all (error, frames.seen, frames.input, frames.output,
       cl_uint (info ().width), cl_uint (info ().height), auto_key (),
       cl_uint (is_on_device (settings)), cl_uint (known_key (settings)), plate.colors (),
       plate.columns (), plate.rows (), plate.block_size (), plate.image (),
       plate.image_stride (), cl_uint (settings.method == Method::difference),
       cl_uint (settings.channel), cl_float (settings.balance),
-      cl_float (settings.similarity),
-      cl_float (std::max (settings.smoothness, least_smoothness)),
-      cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
-      cl_uint (settings.spill_method), cl_float (settings.spill_balance),
-      further_keys (settings), number_of_further_keys (settings),
-      cl_float (settings.shadow), cl_uint (settings.subject), after...);
+      cl_float (settings.similarity), cl_float (settings.smoothness),
+      further_keys (settings), number_of_further_keys (settings), after...);
 }
 
 /* For GPUs, with tiles in local memory */
 bool
-Keyer::key_gpu (const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
+Keyer::key_gpu (SoftKernels &kernels, const ChromaKeySettings &settings,
+    const Frames &frames, cl_command_queue queue, GError **error)
 {
   const gsize width = info ().width, height = info ().height;
   opencl::Kernel *kernel =
-      frames.kernels->key_gpu[plate.image_stride () > 0][settings.refine][settings.core]
-          .variant ({frames.seen, frames.input, frames.output}, error);
+      kernels.key_gpu[plate.image_stride () > 0][settings.refine].variant (
+          {frames.seen, frames.input, frames.output}, error);
 
   return kernel && set_arguments (kernel, settings, frames, error)
          && kernel->enqueue_groups (queue,
@@ -351,30 +347,21 @@ Keyer::key_gpu (const ChromaKeySettings &settings, const Frames &frames,
 
 /* For CPUs, in tiles of similar height */
 bool
-Keyer::key_cpu (const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
+Keyer::key_cpu (SoftKernels &kernels, const ChromaKeySettings &settings,
+    const Frames &frames, cl_command_queue queue, GError **error)
 {
   const gsize width = info ().width, height = info ().height;
   const gsize tiles = (height + wide_rows - 1) / wide_rows;
   const gsize rows = (height + tiles - 1) / tiles;
   opencl::Kernel *kernel =
-      frames.kernels->key_cpu.variant ({frames.seen, frames.input, frames.output}, error);
+      kernels.key_cpu.variant ({frames.seen, frames.input, frames.output}, error);
 
   return kernel
-         && set_arguments (kernel, settings, frames, error, cl_uint (settings.refine),
-             cl_uint (settings.core), cl_uint (rows))
+         && set_arguments (
+             kernel, settings, frames, error, cl_uint (settings.refine), cl_uint (rows))
          && kernel->enqueue_groups (queue,
              {(width + wide_columns - 1) / wide_columns, (height + rows - 1) / rows, 1},
              error);
-}
-
-/* Keys without comparing with the subject. */
-bool
-Keyer::key_alone (const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
-{
-  return wide ? key_cpu (settings, frames, queue, error)
-              : key_gpu (settings, frames, queue, error);
 }
 
 namespace {
@@ -386,18 +373,34 @@ const gdouble edge_similarity[2] = {1, 1.2};
 /* More than `balance`: inside of the subject, yellow and olive are not the screen. */
 const gdouble inner_balance = 0.25;
 
-/* The key that is compared: core, spill and the rest come afterwards. */
+/* Settings of the key that is compared */
 ChromaKeySettings
-before_comparison (ChromaKeySettings settings, bool linear)
+at_edges (ChromaKeySettings settings, bool linear)
 {
-  settings.spill = settings.shadow = 0;
-  settings.opacity = 1;
-  settings.invert = settings.core = false;
   settings.balance *= edge_balance[linear];
   settings.similarity *= edge_similarity[linear];
   return settings;
 }
+
+ChromaKeySettings
+inside_of (ChromaKeySettings settings)
+{
+  settings.balance = std::min (settings.balance + inner_balance, 1.0);
+  return settings;
+}
 } // namespace
+
+/* Writes the frame with the key's matte, with colours as filmed. */
+bool
+Keyer::make_matte (const ChromaKeySettings &settings, const Frames &frames,
+    cl_command_queue queue, GError **error)
+{
+  const bool linear = is_linear (settings);
+  const ChromaKeySettings edges = at_edges (settings, linear);
+  SoftKernels &kernels = soft[linear][has_further_keys (settings)];
+  return wide ? key_cpu (kernels, edges, frames, queue, error)
+              : key_gpu (kernels, edges, frames, queue, error);
+}
 
 bool
 Keyer::judge_mixing (const ChromaKeySettings &settings, const GstOpenCLFrame *input,
@@ -405,18 +408,16 @@ Keyer::judge_mixing (const ChromaKeySettings &settings, const GstOpenCLFrame *in
     GError **error)
 {
   const cl_int zero = 0;
-  ChromaKeySettings plain = before_comparison (settings, true);
-  plain.subject = true;
-  const Frames frames = {input, input, output, &fitted[extras_of (plain)]};
+  const Frames frames = {input, input, output};
   opencl::Kernel *kernel = gst_opencl_context_require_engine (context, "soft-key", error)
                                ? counting.variant ({input, input, output}, error)
                                : nullptr;
-  if (!kernel || !key_alone (plain, frames, queue, error)
+  if (!kernel || !make_matte (settings, frames, queue, error)
       || !gst_opencl_check (clEnqueueFillBuffer (queue, mixing_votes (), &zero,
                                 sizeof zero, 0, vote_count * sizeof zero, 0, nullptr,
                                 opencl::Profiled (queue, opencl::command::fill)),
           "clEnqueueFillBuffer", error)
-      || !set_arguments (kernel, plain, frames, error, mixing_votes ())
+      || !set_arguments (kernel, settings, frames, error, mixing_votes ())
       || !kernel->enqueue (
           queue, (gsize (info ().width) + 7) / 8, gsize (info ().height), error)
       || !mixing_counts.read (queue, mixing_votes (), error))
@@ -431,47 +432,39 @@ Keyer::judge_mixing (const ChromaKeySettings &settings, const GstOpenCLFrame *in
   return true;
 }
 
-/* Keys, then compares the frame with the colours of its subject. */
+/* Makes a matte by the key, then compares the frame with the colours of its subject, which
+ * gives alpha and colours. */
 bool
-Keyer::key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
+Keyer::key_frames (const ChromaKeySettings &settings, const Frames &frames,
     cl_command_queue queue, GError **error)
 {
   const bool linear = is_linear (settings);
-  const ChromaKeySettings plain = before_comparison (settings, linear);
-  ChromaKeySettings inner = settings;
-  inner.balance = std::min (settings.balance + inner_balance, 1.0);
-  Frames plain_frames = frames;
-  plain_frames.kernels =
-      linear ? &fitted[extras_of (plain)] : &soft[0][extras_of (plain)];
-  if (!subject.make_buffers (error) || !key_alone (plain, plain_frames, queue, error))
+  const guint further = has_further_keys (settings);
+
+  if (!subject.make_buffers (error) || !make_matte (settings, frames, queue, error))
     return false;
   const std::initializer_list<const GstOpenCLFrame *> all = {
       frames.seen, frames.input, frames.output};
   opencl::Kernel *measure_this =
-      subject.measurement (linear, extras_of (inner)).variant (all, error);
+      subject.measurement (linear, further).variant (all, error);
   opencl::Kernel *compare_this =
       measure_this
           ? subject.comparison (linear, extras_of (settings)).variant (all, error)
           : nullptr;
   return compare_this
-         && set_arguments (measure_this, inner, frames, error, cl_uint (settings.core),
-             subject.columns (), subject.rows (), subject.colors (),
-             subject.block_kinds ())
+         && set_arguments (measure_this, inside_of (settings), frames, error,
+             cl_uint (settings.core), subject.columns (), subject.rows (),
+             subject.colors (), subject.block_kinds ())
          && measure_this->enqueue (
              queue, gsize (subject.columns ()), gsize (subject.rows ()), error)
          && subject.spread (queue, error)
-         && set_arguments (compare_this, settings, frames, error, subject.blocks (),
-             subject.columns (), subject.rows ())
+         && set_arguments (compare_this, settings, frames, error,
+             cl_uint (settings.invert), cl_float (settings.opacity),
+             cl_float (settings.spill), cl_uint (settings.spill_method),
+             cl_float (settings.spill_balance), cl_float (settings.shadow),
+             subject.blocks (), subject.columns (), subject.rows ())
          && compare_this->enqueue (
              queue, (gsize (info ().width) + 7) / 8, gsize (info ().height), error);
-}
-
-bool
-Keyer::key_frames (const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
-{
-  return settings.subject ? key_by_subject (settings, frames, queue, error)
-                          : key_alone (settings, frames, queue, error);
 }
 
 /* Vectors of four pixels in a row of a temporal mean */
@@ -522,8 +515,7 @@ Keyer::key_softly (const ChromaKeySettings &settings, const GstOpenCLFrame *inpu
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLFrame denoised = {};
-  Frames frames = {
-      input, input, output, &soft[is_linear (settings)][extras_of (settings)]};
+  Frames frames = {input, input, output};
 
   if (!gst_opencl_context_require_engine (context, "soft-key", error))
     return false;

@@ -64,8 +64,8 @@ struct ChromaKeySettings {
   std::string plate_location;
   std::vector<double> garbage_polygon;
   bool refine = true;
-  bool core = false;
-  bool subject = false;
+  bool core = true;
+  bool subject = true;
   bool quiet = false;
   MixingMode mixing = MixingMode::automatic;
   bool linear = true;       /* in force: not MixingMode::levels, unless that was found */
@@ -138,13 +138,11 @@ private:
   /* Kernels of the soft methods */
   struct SoftKernels {
     opencl::FrameKernel key_cpu;
-    /* [plate image][refine][core]: 0 = without, 1 = with */
-    opencl::FrameKernel key_gpu[2][2][2];
+    opencl::FrameKernel key_gpu[2][2]; /* [plate image][refine]: 0 = without, 1 = with */
   };
   /* Frames of one launch. Distances are computed from `seen`. */
   struct Frames {
     const GstOpenCLFrame *seen, *input, *output;
-    SoftKernels *kernels;
   };
 
   void prepare_soft (SoftKernels &kernels, const std::string &options);
@@ -155,15 +153,13 @@ private:
   template <typename... After>
   bool set_arguments (opencl::Kernel *kernel, const ChromaKeySettings &settings,
       const Frames &frames, GError **error, After... after);
-  bool key_gpu (const ChromaKeySettings &settings, const Frames &frames,
-      cl_command_queue queue, GError **error);
-  bool key_cpu (const ChromaKeySettings &settings, const Frames &frames,
-      cl_command_queue queue, GError **error);
-  bool key_alone (const ChromaKeySettings &settings, const Frames &frames,
+  bool key_gpu (SoftKernels &kernels, const ChromaKeySettings &settings,
+      const Frames &frames, cl_command_queue queue, GError **error);
+  bool key_cpu (SoftKernels &kernels, const ChromaKeySettings &settings,
+      const Frames &frames, cl_command_queue queue, GError **error);
+  bool make_matte (const ChromaKeySettings &settings, const Frames &frames,
       cl_command_queue queue, GError **error);
   bool key_frames (const ChromaKeySettings &settings, const Frames &frames,
-      cl_command_queue queue, GError **error);
-  bool key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
       cl_command_queue queue, GError **error);
   bool ensure_means (GError **error);
   bool quieten (const GstOpenCLFrame *input, GstOpenCLFrame *seen, cl_command_queue queue,
@@ -175,8 +171,7 @@ private:
   opencl::FrameKernel distance[2];     /* [extras] */
   gsize tile_rows = 0;
   bool wide = false;      /* use key_cpu() instead of key_gpu() */
-  SoftKernels soft[2][2]; /* [linear][extras] */
-  SoftKernels fitted[2];  /* [extras]: linear, to be compared with the subject */
+  SoftKernels soft[2][2]; /* [linear][further keys] */
   bool has_curve = false; /* the transfer function is known */
   opencl::FrameKernel measure;
   opencl::FrameKernel counting;

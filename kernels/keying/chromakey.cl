@@ -50,7 +50,7 @@ key_by_distance (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
   keyed ^= inverted;
   uint8 alpha = select (scaled_alpha (pixels, opacity), (uint8)(0), keyed);
   if (spill > 0)
-    pixels = with_colors (pixels, despilled (colors_of_pixels (pixels), screen, 1, 0,
+    pixels = with_colors (pixels, without_spill (colors_of_pixels (pixels), screen,
                                       spill_of (spill, spill_method, spill_balance)));
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
 }

@@ -3,8 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A work-item writes a tile of TILE_COLUMNS by at most WIDE_ROWS pixels, sixteen pixels
- * at a time. It keeps lumas, distances and marks of the core in private memory, for the
- * neighbours. So the input is read twice and the output is written once.
+ * at a time. It keeps lumas and distances in private memory, for the neighbours. So the input is read twice and the output is written once.
  */
 #define LANES 16
 #include "screenline.clh"
@@ -13,15 +12,11 @@
 #define TILE_COLUMNS 256
 #define MARGIN 16 /* columns read on each side */
 #define LINE_COLUMNS (TILE_COLUMNS + 2 * MARGIN)
-#define CORE_REACH (2 * CORE_RADIUS)
-#define LINES (WIDE_ROWS + 2 * CORE_REACH)
-#define BEHIND 32 /* for vector loads beyond the last row */
+#define LINES (WIDE_ROWS + 2 * RADIUS)
 
 typedef struct {
   float luma[LINES * LINE_COLUMNS];
   float distance[LINES * LINE_COLUMNS];
-  uchar marks[LINES * LINE_COLUMNS + BEHIND];
-  uchar other[LINES * LINE_COLUMNS + BEHIND];
   float moments[MOMENTS][LINE_COLUMNS];
 } Tile;
 
@@ -64,10 +59,9 @@ line_of_frame (Place place, int y)
   return clamp (y, 0, place.height - 1);
 }
 
-/* Computes luma, distance and marks of a row of the tile, with its margins. */
+/* Computes luma and distance of a row of the tile, with its margins. */
 INLINED void
-look_at_line (
-    FRAME (const, input), Place place, Keyer keyer, int row, bool marking, Tile *tile)
+look_at_line (FRAME (const, input), Place place, Keyer keyer, int row, Tile *tile)
 {
   int y = line_of_frame (place, place.y - place.reach + row);
   __global const uchar *line = LINE (input, y);
@@ -81,40 +75,7 @@ look_at_line (
         distance_from_screen (colors, screen_along (keyer, &segment, x, y), keyer);
     vstore16 (luma_of (colors), 0, tile->luma + at + column);
     vstore16 (distance, 0, tile->distance + at + column);
-    if (marking)
-      vstore16 (
-          convert_uchar16 (-(distance > CORE_DISTANCE)), 0, tile->marks + at + column);
   }
-}
-
-/* Combines CORE_SIDE neighbours `step` apart, in each of `lines` rows: with `all_of`
- * whether all are marked, otherwise their sum */
-INLINED void
-gather (const uchar *from, uchar *to, int lines, int columns, int step, bool all_of)
-{
-  for (int row = 0; row < lines; row++) {
-    for (int column = 0; column < columns; column += 16) {
-      const uchar *at = from + row * LINE_COLUMNS + column;
-      uchar16 result = vload16 (0, at);
-      for (int k = 1; k < CORE_SIDE; k++) {
-        uchar16 next = vload16 (0, at + k * step);
-        result = all_of ? result & next : result + next;
-      }
-      vstore16 (result, 0, to + row * LINE_COLUMNS + column);
-    }
-  }
-}
-
-/* Computes the core of the marks. The tile's first pixel is at marks[CORE_REACH]. */
-INLINED void
-close_core (Place place, Tile *tile)
-{
-  int columns = place.columns + 2 * MARGIN;
-  int lines = place.rows + 2 * CORE_RADIUS;
-  gather (tile->marks, tile->other, lines, columns, LINE_COLUMNS, true);
-  gather (tile->other, tile->marks, lines, columns, 1, true);
-  gather (tile->marks, tile->other, place.rows, columns, LINE_COLUMNS, false);
-  gather (tile->other, tile->marks, place.rows, columns, 1, false);
 }
 
 /* Sums the rows around row `row` of the tile, for each column. */
@@ -158,38 +119,25 @@ refined (const Tile *tile, int column, float16 luma, float16 distance, Keyer key
   Moments sum = {sum_around (tile->moments[0] + column),
       sum_around (tile->moments[1] + column), sum_around (tile->moments[2] + column),
       sum_around (tile->moments[3] + column), sum_around (tile->moments[4] + column)};
-  if (keyer.compares)
-    *low = limit_around (sum, keyer.similarity);
+  *low = limit_around (sum, keyer.similarity);
   return distance_on_line (sum, luma, distance);
 }
 
 INLINED void
 write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, int row,
-    bool with_refine, bool with_core, Tile *tile)
+    bool with_refine, Tile *tile)
 {
   int y = place.y + row;
   int at = (row + place.reach) * LINE_COLUMNS + MARGIN;
-  Segment segment;
-  segment.end = INT_MIN;
   for (int column = 0; column < place.columns; column += 16) {
     int x = place.x + column;
-    Pixel16 pixels = load_wide (LINE (input, y), x, place.width);
-    Colors colors = colors_of_pixels (pixels);
-    Colors here = colors;
-    if (keyer.spill.strength > 0 || keyer.shadow > 0)
-      here = screen_along (keyer, &segment, x, y);
     float16 luma = vload16 (0, tile->luma + at + column);
     float16 distance = vload16 (0, tile->distance + at + column);
     float16 low = keyer.similarity;
     if (with_refine)
       distance = refined (tile, MARGIN + column, luma, distance, keyer, &low);
-    float16 core = 0;
-    if (with_core)
-      core = convert_float16 (vload16 (
-                 0, tile->marks + row * LINE_COLUMNS + column + MARGIN - CORE_REACH))
-             / CORE_FULL;
     store_wide (LINE (output, y), x, place.width,
-        keyed (pixels, colors, here, luma, distance, low, core, keyer));
+        keyed (load_wide (LINE (input, y), x, place.width), distance, low, keyer));
   }
 }
 
@@ -197,26 +145,21 @@ write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, in
  * one work-item, which writes at most `most_rows` rows. */
 __kernel void
 key_cpu (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
-    uint height, KEYER, uint with_refine, uint with_core, uint most_rows)
+    uint height, KEYER, uint with_refine, uint most_rows)
 {
   Tile tile;
   Keyer keyer = THE_KEYER;
   Place place = {get_global_id (0) * TILE_COLUMNS, get_global_id (1) * most_rows, width,
-      height, 0, 0,
-      with_core     ? CORE_REACH
-      : with_refine ? RADIUS
-                    : 0};
+      height, 0, 0, with_refine ? RADIUS : 0};
   place.columns = (min (place.width - place.x, TILE_COLUMNS) + 15) / 16 * 16;
   place.rows = min (place.height - place.y, (int)most_rows);
 
   for (int row = 0; row < place.rows + 2 * place.reach; row++)
-    look_at_line (FRAME_ARGUMENTS (seen), place, keyer, row, with_core, &tile);
-  if (with_core)
-    close_core (place, &tile);
+    look_at_line (FRAME_ARGUMENTS (seen), place, keyer, row, &tile);
   for (int row = 0; row < place.rows; row++) {
     if (with_refine)
       sum_columns (place, row + place.reach, &tile);
     write_line (FRAME_ARGUMENTS (input), FRAME_ARGUMENTS (output), place, keyer, row,
-        with_refine, with_core, &tile);
+        with_refine, &tile);
   }
 }

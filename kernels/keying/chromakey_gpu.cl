@@ -2,38 +2,26 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A work-group writes a tile of TILE_COLUMNS by TILE_ROWS pixels. First it stores lumas,
- * distances and marks of the core (one bit per pixel) in local memory. Then each
- * work-item processes ITEM_ROWS rows of four columns, with moving sums in registers. So
- * the input is read little more than once, and the output is written once.
+ * A work-group writes a tile of TILE_COLUMNS by TILE_ROWS pixels. With REFINE it first
+ * stores lumas and distances in local memory. Then each work-item processes ITEM_ROWS rows of
+ * four columns, with moving sums in registers. So the input is read little more than once, and
+ * the output is written once.
  *
  * Built for one combination of
- *   REFINE, CORE: 1 with edge refinement, 1 with the core matte
+ *   REFINE: 1 with edge refinement
  *   PLATE_IMAGE: 1 if the plate is an image
  *   TILE_COLUMNS: a multiple of 32; TILE_ROWS: a multiple of ITEM_ROWS
  */
 #define LANES 4
 #include "screenline.clh"
 
-#define REACH (CORE ? 2 * CORE_RADIUS : RADIUS) /* rows read above and below */
-#define MARGIN 8                                /* columns read on each side */
-#define LOOKED_ROWS (TILE_ROWS + 2 * REACH)
+#define MARGIN 8 /* columns read on each side */
 #define LOOKED_EIGHTS ((TILE_COLUMNS + 2 * MARGIN) / 8)
 
 /* Rows of lumas and distances, four columns per vector. The tile's first columns are at
  * 1. */
 #define EDGE_ROWS (TILE_ROWS + 2 * RADIUS)
 #define EDGE_FOURS (TILE_COLUMNS / 4 + 2)
-
-/* Number of words in a row of marks, before and after erosion. The last word is half
- * used. Marks are written eight at a time. */
-#define MARKED_WORDS (TILE_COLUMNS / 32 + 1)
-#ifdef __ENDIAN_LITTLE__
-#define EIGHT_OF_WORDS(eight) (eight)
-#else
-#define EIGHT_OF_WORDS(eight) ((eight) ^ 3)
-#endif
-#define ERODED_ROWS (TILE_ROWS + 2 * CORE_RADIUS)
 
 /* Returns the screen colour of four columns from x, a multiple of four. Columns beyond
  * the row have any value. */
@@ -55,16 +43,6 @@ load_eight (__global const uchar *line, int x, int width)
                              : (Pixel8)(load_pixel (line, x < 0 ? 0 : width - 1));
 }
 
-/* Returns eight bits, the lowest for the first column. */
-INLINED uchar
-marks_of (float4 first, float4 second)
-{
-  uint4 low = as_uint4 (first > CORE_DISTANCE) & (uint4)(1, 2, 4, 8);
-  uint4 high = as_uint4 (second > CORE_DISTANCE) & (uint4)(16, 32, 64, 128);
-  uint4 all = low | high;
-  return all.s0 | all.s1 | all.s2 | all.s3;
-}
-
 /* Stores lumas and distances of eight pixels. Of the first and last eight in a row only
  * one half is stored. */
 INLINED void
@@ -82,34 +60,21 @@ keep_edges (const Colors *colors, const float4 *distance, uint eight,
 }
 
 INLINED void
-keep_marks (const float4 *distance, uint eight, __local uchar *marks)
-{
-  marks[EIGHT_OF_WORDS (eight)] = marks_of (distance[0], distance[1]);
-  for (uint unused = LOOKED_EIGHTS; eight == 0 && unused < 4 * MARKED_WORDS; unused++)
-    marks[EIGHT_OF_WORDS (unused)] = 0;
-}
-
-INLINED void
 look_at_eight (Pixel8 pixels, Keyer keyer, Segment segment, int x, int y, uint eight,
-    uint row, __local float4 *lumas, __local float4 *distances, __local uint *marks)
+    __local float4 *lumas, __local float4 *distances)
 {
   Colors colors[2] = {colors_of_pixels (pixels.lo), colors_of_pixels (pixels.hi)};
   float4 distance[2] = {
       distance_from_screen (colors[0], screen_of_four (keyer, segment, x, y), keyer),
       distance_from_screen (colors[1], screen_of_four (keyer, segment, x + 4, y), keyer)};
-  uint edge_row = row - (REACH - RADIUS);
-  if (REFINE && edge_row < EDGE_ROWS)
-    keep_edges (colors, distance, eight, lumas + edge_row * EDGE_FOURS,
-        distances + edge_row * EDGE_FOURS);
-  if (CORE)
-    keep_marks (distance, eight, (__local uchar *)(marks + row * MARKED_WORDS));
+  keep_edges (colors, distance, eight, lumas, distances);
 }
 
 /* Reads the tile and its margin. Beyond the frame its edge pixels are repeated. Each
  * work-item processes eight columns from top to bottom. */
 INLINED void
 look_at_tile (FRAME (const, seen), int width, int height, int x0, int y0, Keyer keyer,
-    __local float4 *lumas, __local float4 *distances, __local uint *marks)
+    __local float4 *lumas, __local float4 *distances)
 {
   const uint item = get_local_id (0);
   const uint eights = min ((uint)get_local_size (0), (uint)LOOKED_EIGHTS);
@@ -120,59 +85,15 @@ look_at_tile (FRAME (const, seen), int width, int height, int x0, int y0, Keyer 
     int x = x0 - MARGIN + 8 * (int)eight;
     Strip strip;
     strip.end = INT_MIN;
-    for (uint row = item / eights; row < LOOKED_ROWS; row += lines) {
-      int y = clamp (y0 - REACH + (int)row, 0, height - 1);
+    for (uint row = item / eights; row < EDGE_ROWS; row += lines) {
+      int y = clamp (y0 - RADIUS + (int)row, 0, height - 1);
       if (y >= strip.end)
         strip = strip_at (keyer, x, y);
       look_at_eight (load_eight (LINE (seen, y), x, width), keyer,
-          line_of_strip (strip, y), x, y, eight, row, lumas, distances, marks);
+          line_of_strip (strip, y), x, y, eight, lumas + row * EDGE_FOURS,
+          distances + row * EDGE_FOURS);
     }
   }
-}
-
-/* Returns 32 bits of a row from `bit` on, which may lie in two words. */
-INLINED uint
-bits_from (__local const uint *words, uint bit)
-{
-  uint word = bit / 32, shift = bit % 32;
-  return words[word] >> shift | words[word + 1] << 1 << (31 - shift);
-}
-
-/* Returns the bits from which on CORE_SIDE bits are all set. */
-INLINED uint
-all_of_side (uint bits, uint next)
-{
-  ulong all = (ulong)next << 32 | bits;
-  ulong of_two = all & all >> 1;
-  ulong of_four = of_two & of_two >> 2;
-  return of_four & of_four >> 4 & all >> 8;
-}
-
-/* Bit 0 of an eroded row is CORE_RADIUS columns before the tile. The last bits of a row
- * are not used. */
-INLINED void
-erode (__local const uint *marks, __local uint *eroded)
-{
-  for (uint n = get_local_id (0); n < MARKED_WORDS * ERODED_ROWS;
-       n += get_local_size (0)) {
-    bool is_last = n % MARKED_WORDS == MARKED_WORDS - 1;
-    uint bits = ~0u, next = ~0u;
-    for (uint row = 0; row < CORE_SIDE; row++) {
-      bits &= marks[n + row * MARKED_WORDS];
-      next &= is_last ? 0 : marks[n + row * MARKED_WORDS + 1];
-    }
-    eroded[n] = all_of_side (bits, next);
-  }
-}
-
-/* Counts the eroded marks in the CORE_SIDE columns around each of four pixels, in one
- * row. */
-INLINED int4
-left_of_line (__local const uint *eroded, uint column)
-{
-  uint bits = bits_from (eroded, column);
-  uint4 each = ((uint4)(bits) >> (uint4)(0, 1, 2, 3)) & ((1u << CORE_SIDE) - 1);
-  return convert_int4 (popcount (each));
 }
 
 /* Sums SIDE values around each of the four in the middle. */
@@ -217,95 +138,70 @@ add_line (Moments *sum, __local const float4 *lumas, __local const float4 *dista
 typedef struct {
   __local const float4 *lumas, *distances; /* of the first row of the window */
   Moments moments;
-  __local const uint *eroded; /* of the first row of the window */
-  uint column;
-  int4 left;
 } Around;
 
 INLINED Around
-around_first (__local const float4 *lumas, __local const float4 *distances,
-    __local const uint *eroded, uint column, uint row)
+around_first (__local const float4 *lumas, __local const float4 *distances, uint at)
 {
-  Around around = {lumas + row * EDGE_FOURS + 1 + column / 4,
-      distances + row * EDGE_FOURS + 1 + column / 4, {0, 0, 0, 0, 0},
-      eroded + row * MARKED_WORDS, column, 0};
-  if (REFINE) {
-    for (uint n = 0; n < SIDE; n++)
-      add_line (&around.moments, around.lumas + n * EDGE_FOURS,
-          around.distances + n * EDGE_FOURS, 0);
-  }
-  if (CORE) {
-    for (uint n = 0; n < CORE_SIDE; n++)
-      around.left += left_of_line (around.eroded + n * MARKED_WORDS, column);
-  }
+  Around around = {lumas + at, distances + at, {0, 0, 0, 0, 0}};
+  for (uint n = 0; n < SIDE; n++)
+    add_line (&around.moments, around.lumas + n * EDGE_FOURS,
+        around.distances + n * EDGE_FOURS, 0);
   return around;
 }
 
 INLINED void
 go_down (Around *around)
 {
-  if (REFINE) {
-    add_line (&around->moments, around->lumas + SIDE * EDGE_FOURS,
-        around->distances + SIDE * EDGE_FOURS, SIDE * EDGE_FOURS);
-    around->lumas += EDGE_FOURS;
-    around->distances += EDGE_FOURS;
-  }
-  if (CORE) {
-    around->left +=
-        left_of_line (around->eroded + CORE_SIDE * MARKED_WORDS, around->column)
-        - left_of_line (around->eroded, around->column);
-    around->eroded += MARKED_WORDS;
-  }
+  add_line (&around->moments, around->lumas + SIDE * EDGE_FOURS,
+      around->distances + SIDE * EDGE_FOURS, SIDE * EDGE_FOURS);
+  around->lumas += EDGE_FOURS;
+  around->distances += EDGE_FOURS;
 }
 
-/* Keys four pixels of the row at which `around` is. */
-INLINED void
-key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width, uint x,
-    uint y, Keyer keyer, Colors here, const Around *around)
+/* Returns the distances of four pixels. `low` becomes the distance up to which they are
+ * transparent. */
+INLINED float4
+refined (const Around *around, float similarity, float4 *low)
 {
-  Pixel4 pixels = load_four (LINE (input, y), x, width);
-  float4 luma, distance, core = 0, low = keyer.similarity;
-  if (REFINE) {
-    if (keyer.compares)
-      low = limit_around (around->moments, keyer.similarity);
-    luma = around->lumas[RADIUS * EDGE_FOURS];
-    distance =
-        distance_on_line (around->moments, luma, around->distances[RADIUS * EDGE_FOURS]);
-  } else {
-    const Colors colors = colors_of_pixels (load_four (LINE (seen, y), x, width));
-    luma = luma_of (colors);
-    distance = distance_from_screen (colors, here, keyer);
-  }
-  if (CORE)
-    core = convert_float4 (around->left) * (1.0f / CORE_FULL);
-  store_four (LINE (output, y), x, width,
-      keyed (pixels, colors_of_pixels (pixels), here, luma, distance, low, core, keyer));
+  *low = limit_around (around->moments, similarity);
+  return distance_on_line (around->moments, around->lumas[RADIUS * EDGE_FOURS],
+      around->distances[RADIUS * EDGE_FOURS]);
 }
 
-/* Keys the tile from the rows in local memory. */
+/* Keys the tile, with REFINE from the rows in local memory. */
 INLINED void
 key_tile (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
     uint height, uint x0, uint y0, Keyer keyer, __local const float4 *lumas,
-    __local const float4 *distances, __local const uint *eroded)
+    __local const float4 *distances)
 {
   for (uint n = get_local_id (0); n < TILE_COLUMNS / 4 * (TILE_ROWS / ITEM_ROWS);
        n += get_local_size (0)) {
-    uint column = n % (TILE_COLUMNS / 4) * 4;
+    uint four = n % (TILE_COLUMNS / 4);
     uint row = n / (TILE_COLUMNS / 4) * ITEM_ROWS;
-    uint x = x0 + column, y = y0 + row, end = min (y + ITEM_ROWS, height);
+    uint x = x0 + 4 * four, y = y0 + row, end = min (y + ITEM_ROWS, height);
     if (x >= width)
       continue;
-    Around around = around_first (lumas, distances, eroded, column, row);
+    Around around;
+    if (REFINE)
+      around = around_first (lumas, distances, row * EDGE_FOURS + 1 + four);
     Strip strip;
     strip.end = INT_MIN;
 #pragma unroll 1
     while (y < end) {
-      if ((int)y >= strip.end)
-        strip = strip_at (keyer, x, y);
-      key_four (FRAME_ARGUMENTS (seen), FRAME_ARGUMENTS (input), FRAME_ARGUMENTS (output),
-          width, x, y, keyer, screen_of_four (keyer, line_of_strip (strip, y), x, y),
-          &around);
-      if (++y < end)
+      float4 distance, low = keyer.similarity;
+      if (REFINE) {
+        distance = refined (&around, keyer.similarity, &low);
+      } else {
+        if ((int)y >= strip.end)
+          strip = strip_at (keyer, x, y);
+        distance =
+            distance_from_screen (colors_of_pixels (load_four (LINE (seen, y), x, width)),
+                screen_of_four (keyer, line_of_strip (strip, y), x, y), keyer);
+      }
+      store_four (LINE (output, y), x, width,
+          keyed (load_four (LINE (input, y), x, width), distance, low, keyer));
+      if (++y < end && REFINE)
         go_down (&around);
     }
   }
@@ -330,28 +226,22 @@ key_gpu (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width
 {
   __local float4 lumas[REFINE ? EDGE_ROWS * EDGE_FOURS : 1];
   __local float4 distances[REFINE ? EDGE_ROWS * EDGE_FOURS : 1];
-  __local uint marks[CORE ? MARKED_WORDS * LOOKED_ROWS : 1];
-  __local uint eroded[CORE ? MARKED_WORDS * ERODED_ROWS : 1];
   Keyer keyer = THE_KEYER;
   uint x0 = get_group_id (0) * TILE_COLUMNS;
   uint y0 = get_group_id (1) * TILE_ROWS;
-  if (REFINE || CORE) {
+  if (REFINE) {
     if (CAN_SPECIALISE (keyer))
       look_at_tile (FRAME_ARGUMENTS (seen), width, height, x0, y0, specialised (keyer),
-          lumas, distances, marks);
+          lumas, distances);
     else
       look_at_tile (
-          FRAME_ARGUMENTS (seen), width, height, x0, y0, keyer, lumas, distances, marks);
+          FRAME_ARGUMENTS (seen), width, height, x0, y0, keyer, lumas, distances);
     barrier (CLK_LOCAL_MEM_FENCE);
   }
-  if (CORE) {
-    erode (marks, eroded);
-    barrier (CLK_LOCAL_MEM_FENCE);
-  }
-  if (CAN_SPECIALISE (keyer))
+  if (!REFINE && CAN_SPECIALISE (keyer))
     key_tile (FRAME_ARGUMENTS (seen), FRAME_ARGUMENTS (input), FRAME_ARGUMENTS (output),
-        width, height, x0, y0, specialised (keyer), lumas, distances, eroded);
+        width, height, x0, y0, specialised (keyer), lumas, distances);
   else
     key_tile (FRAME_ARGUMENTS (seen), FRAME_ARGUMENTS (input), FRAME_ARGUMENTS (output),
-        width, height, x0, y0, keyer, lumas, distances, eroded);
+        width, height, x0, y0, keyer, lumas, distances);
 }

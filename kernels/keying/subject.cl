@@ -382,22 +382,62 @@ mix_of (Colors a, Colors b, Floats share)
   return result;
 }
 
-/* Replaces alpha and colours of `keyed`, which was made from `input` without spill
- * suppression, opacity and inversion. Alpha is compared in `seen`: `input` or its denoised
+#if EXTRAS
+/* Shadows on the screen. Where a pixel is darker than the plate, black is put behind the
+ * subject, so that alpha is at least the missing part of the luma. Up to SHADOW_NOISE of
+ * the plate's luma nothing is missing, and from twice of it on all counts. */
+#define SHADOW_NOISE 0.05f
+
+INLINED Floats
+shadow_of (Floats luma, Colors screen, float strength)
+{
+  const Floats missing = 1 - luma / max (luma_of (screen), 1.0f);
+  return strength * clamp (missing, 0.0f, 1.0f)
+         * clamp (missing / SHADOW_NOISE - 1, 0.0f, 1.0f);
+}
+#endif
+
+/* Returns the pixels with `matte` as alpha, and with the shadow behind. `colors`: of the
+ * pixels. `luma`: of the pixels as filmed, in which shadows are looked for */
+INLINED Packed
+with_matte (Packed pixels, Colors colors, Floats matte, Floats luma, Colors screen,
+    uint inverted, float opacity, float shadow)
+{
+  const Floats before = TO_FLOATS (LEVELS_OF (pixels, ALPHA));
+  if (inverted)
+    matte = 1 - matte;
+#if EXTRAS
+  if (shadow > 0 && !inverted) {
+    const Floats covered = matte;
+    matte = max (matte, shadow_of (luma, screen, shadow));
+    const Floats part = matte > covered ? covered / matte : (Floats)(1);
+    colors.red *= part;
+    colors.green *= part;
+    colors.blue *= part;
+    pixels = with_colors (pixels, colors);
+  }
+#endif
+  Floats alpha = before * (1.0f / SCALE) * matte * opacity;
+  return (pixels & ~ALPHA_MASK) | level (alpha) << ALPHA;
+}
+
+/* Replaces alpha and colours of `keyed`, which was made from `input`. Alpha is compared in `seen`: `input` or its denoised
  * version. Eight pixels per work-item */
 __kernel void
 compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed),
-    uint width, uint height, KEYER, __global const Block *blocks, int subject_columns,
-    int subject_rows)
+    uint width, uint height, KEYER, uint inverted, float opacity, float strength,
+    uint method, float spill_balance, float shadow, __global const Block *blocks,
+    int subject_columns, int subject_rows)
 {
   const uint x = 8 * get_global_id (0), y = get_global_id (1);
   if (x >= width || y >= height)
     return;
   const Keyer keyer = THE_KEYER;
+  const Spill spill = spill_of (strength, method, spill_balance);
   const Subject subject = {blocks, subject_columns, subject_rows};
   const int kind = blocks[y / BLOCK * subject_columns + x / BLOCK].kind;
-  const bool is_screen = kind == SCREEN && !keyer.inverted;
-  if (is_screen && keyer.shadow == 0) {
+  const bool is_screen = kind == SCREEN && !inverted;
+  if (is_screen && (!EXTRAS || shadow == 0)) {
     const Pixel8 keyed_pixels = load_pixels (LINE (keyed, y), x, width);
     if (any (LEVELS_OF (keyed_pixels, ALPHA) != 0))
       store_pixels (LINE (keyed, y), x, width, keyed_pixels & (Pixel8)(~ALPHA_MASK));
@@ -409,12 +449,12 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
   const Colors looked =
       seen == input ? colors : colors_of_pixels (load_pixels (LINE (seen, y), x, width));
   const Screen behind = screen_behind (colors, screen_of_eight (keyer, x, y), keyer);
-  const bool despills = keyer.spill.strength > 0;
+  const bool despills = strength > 0;
   Colors result = colors;
   Floats matte = is_screen ? 0.0f : 1.0f;
-  if (kind == SOLID && !keyer.inverted) {
+  if (kind == SOLID && !inverted) {
     if (despills)
-      result = without_hue (colors, behind, keyer.spill);
+      result = without_spill (colors, behind, spill);
   } else if (!is_screen) {
     Floats known, closed;
     const Colors beside = subject_along (subject, x, y, &known, &closed);
@@ -422,18 +462,18 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
             * RECIPROCAL (max (opaque, 1.0f));
     matte = max (compared (matte, looked, behind.color, beside, known), closed);
     if (despills) {
-      const Colors alone = without_hue (colors, behind, keyer.spill);
+      const Colors alone = without_spill (colors, behind, spill);
       result = color_before_screen (
           colors, behind.color, mix_of (alone, beside, known), matte);
-      result = without_hue (
-          mix_of (colors, result, keyer.spill.strength), behind, keyer.spill);
+      result = without_spill (mix_of (colors, result, strength), behind, spill);
     }
   }
   const Colors change = difference_of (result, colors);
   const bool changes = any ((change.red != 0) | (change.green != 0) | (change.blue != 0));
   const Pixel8 pixels = changes ? with_colors (before, result) : before;
   store_pixels (LINE (keyed, y), x, width,
-      with_matte (pixels, result, matte, luma_of (looked), behind.color, keyer));
+      with_matte (pixels, result, matte, luma_of (looked), behind.color, inverted,
+          opacity, shadow));
 }
 
 #if LINEAR

@@ -13,7 +13,7 @@ flicker  change of alpha between two frames minus the exact change, in the same 
 
     filmmattes.py [FOLDER] [FRAMES]
 
-chromakey has the options of pipelines/greenscreen.sh, with and without subject=true. FFmpeg's keyers
+chromakey has the options of pipelines/greenscreen.sh, in levels and in light. FFmpeg's keyers
 and OBS's get the mean colour of the screen, and the parameters with the least error of the matte on
 four frames of the film. PIK gets the empty screen without noise. All keyers get RGB. Mattes are
 compared with the mean of the exact alpha of red, green and blue, which differ in glass only.
@@ -74,8 +74,8 @@ class Chromakey:
         self.name = " ".join(["chromakey", properties]).strip()
         self.linear = linear
         self.pipeline = mattes.Pipeline(
-            "openclupload ! chromakey name=keyer method=difference auto-key=screen core=true "
-            "mixing=levels spill=1 %s ! opencldownload" % properties, shape)
+            "openclupload ! chromakey name=keyer method=difference auto-key=screen mixing=levels "
+            "spill=1 %s ! opencldownload" % properties, shape)
 
     def result(self, frame, background):
         keyed = self.pipeline.run(frame.picture, {}).astype(float)
@@ -198,10 +198,9 @@ def keyers(frames, plate):
     shape = frames[0].alpha.shape
     color = plate.reshape(-1, 3).mean(0).round()
     tuning = frames[::max(1, len(frames) // TUNING_FRAMES)][:TUNING_FRAMES]
-    for properties in "", "subject=true", "subject=true quiet=true":
+    for properties in "", "quiet=true":
         yield Chromakey(shape, properties)
-    for properties in "mixing=light", "subject=true mixing=light":
-        yield Chromakey(shape, properties, True)
+    yield Chromakey(shape, "mixing=light", True)
     for name in ("chromakey", "colorkey"):
         yield Tuned(mattes.FFmpeg(name, color.astype(int)), tuning)
     yield ObsDefaults()

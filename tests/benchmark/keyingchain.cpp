@@ -11,8 +11,7 @@ namespace bench {
 const char *const keying_chain =
     "chromakey ! noisereduce iterations=5 ! flowkey iterations=3 ! "
     "noisereduce iterations=5";
-const char *const soft_chain =
-    "chromakey method=difference refine=true core=true spill=1";
+const char *const soft_chain = "chromakey method=difference spill=1";
 
 namespace {
 struct Pixel {

@@ -69,13 +69,15 @@ def rendered(composites):
     return np.pad(image, ((0, 0), (0, 3)), constant_values=np.nan)
 
 
-def screen(one_in, area=1):
-    """Returns noisy green pixels, of which one in `one_in` has a random colour."""
+def screen(one_in, area=1, parts=1):
+    """Returns noisy green pixels, of which one in `one_in` has a random colour, or one of `parts`
+    parts of it."""
     row, column = np.mgrid[:ROWS, :COLUMNS] // area
     number = random(ROWS * COLUMNS)[row * COLUMNS + column]
     noise = number // 16 % 48
     green = np.stack([noise // 3, 255 - noise, noise // 2], axis=-1)
     other = np.stack([number >> bits & 255 for bits in (8, 16, 24)], axis=-1)
+    other = (other + (parts - 1) * green) // parts
     return np.where((number % one_in == 0)[..., None], other, green)
 
 
@@ -104,13 +106,14 @@ def hard_key():
 
 def soft_key(area):
     """The distance of the chroma, relative to the key's: along it, and across it"""
-    image = screen(2, area)
+    image = screen(2, area, 4)
     chroma = np.array([[-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]])
     key, pixels = chroma @ [0, 255, 0], image @ chroma.T
     along = pixels @ key / (key @ key)
     across = (pixels[..., 0] * key[1] - pixels[..., 1] * key[0]) / (key @ key)
     distance = np.hypot(np.maximum(1 - along, 0), across)
-    alpha = 255 * np.clip((distance - 0.1) / 0.8, 0, 1)
+    alpha = 255 * distance / 0.9
+    assert alpha.max() < 240  # opaque pixels change those beside them
     if area > 1:  # `refine` reads four pixels around
         row, column = np.mgrid[:ROWS, :COLUMNS] % area
         inside = np.minimum(row, column) >= 4

@@ -19,7 +19,7 @@ names=(opencl-devices
   elements_opencl{convert,kernel,reduce})
 tests=(test_octwindowinterp_{takes,multiplies,resamples,subtracts,compensates,linear}_'*'
   test_octfft_{gives,linear,takes,pixels,display_range_goes,silence,mirror,both,what}_'*'
-  test_octdoppler_'*' test_chromakey_{distance_is,soft,core_is,linear_is,spill_is}_'*'
+  test_octdoppler_'*' test_chromakey_{distance_is,soft,core_closes,linear_measures,spill_is}_'*'
   test_{noisereduce,flowkey}_is_its_rule_{at,in}_'*' test_convert_{makes,scales,gives,is_right_for_every_c}'*'
   test_{expressions,arguments,arrays,indices,integers,rounding,infinite}_'*')
 

@@ -19,8 +19,9 @@
 namespace opencl {
 namespace {
 /* Values of the input, made from random numbers. `modulus` limits bytes, words and floats.
- * Of pixels, one in `modulus` has any colour, and others are green. */
-enum class Kind { bytes, words, floats, pixels };
+ * Of pixels, one in `modulus` has any colour, and others are green. Of mixtures, it has a
+ * quarter of such a colour, so that no soft key makes it opaque. */
+enum class Kind { bytes, words, floats, pixels, mixtures };
 
 struct Case {
   const char *engine, *expected, *elements, *caps; /* `expected`: name of a file */
@@ -45,7 +46,7 @@ const guint columns = 76, rows = 40; /* of images, and A-lines of spectra */
   "video/x-raw(ANY),format=GRAY8,width=17,height=17 ! opencldownload"
 #define SOFT_KEY(refine)                                                                 \
   "openclupload ! chromakey method=chroma mixing=levels plate=none refine=" refine       \
-  " similarity=0.1 smoothness=0.8 ! opencldownload"
+  " similarity=0 smoothness=0.9 core=false ! opencldownload"
 #define CONVOLVE(method)                                                                 \
   "openclupload ! openclconvolve method=" method " scale=0.0069444444444444441 "         \
   "kernel=<<1.0,3.0,5.0,2.0,1.0>,<3.0,9.0,15.0,6.0,3.0>,<5.0,15.0,25.0,10.0,5.0>,"       \
@@ -92,10 +93,10 @@ const Case cases[] = {
         "flowkey iterations=3 tolerance=0.05 ! opencldownload",
         VIDEO ("RGBA", "76"), Kind::pixels, columns *rows, 16, 0},
     /* The element's chroma has coefficients in 1/128. */
-    {"soft-key", "soft-key", SOFT_KEY ("false"), VIDEO ("RGBA", "76"), Kind::pixels,
+    {"soft-key", "soft-key", SOFT_KEY ("false"), VIDEO ("RGBA", "76"), Kind::mixtures,
         columns *rows, 2, 4},
     {"soft-key", "soft-key-refined", SOFT_KEY ("true"), VIDEO ("RGBA", "76"),
-        Kind::pixels, columns *rows, 2, 4, false, 12},
+        Kind::mixtures, columns *rows, 2, 4, false, 12},
     {"convolution-winograd", "winograd",
         "openclupload ! openclconvolve method=winograd flip=true "
         "kernel=<<1.0,2.0,3.0>,<4.0,5.0,6.0>,<7.0,8.0,10.0>> ! opencldownload",
@@ -129,8 +130,12 @@ append_value (Bytes &bytes, const Case &checked, guint32 number)
   case Kind::floats:
     return append (bytes, float (int (limited) - int (checked.modulus / 2)) / 2048);
   case Kind::pixels:
-    for (guint n = 0; n < 3 && limited == 0; n++)
-      pixel[n] = guint8 (number >> 8 * (n + 1));
+  case Kind::mixtures:
+    for (guint n = 0; n < 3 && limited == 0; n++) {
+      const guint color = number >> 8 * (n + 1) & 255;
+      pixel[n] =
+          guint8 (checked.kind == Kind::pixels ? color : (color + 3 * pixel[n]) / 4);
+    }
     return append (bytes, pixel);
   }
 }

@@ -169,16 +169,15 @@ struct Block {
 };
 
 void
-SubjectColors::prepare (GstOpenCLContext *of, const GstVideoInfo *info,
-    const std::string (&options)[2], const std::string &fit)
+SubjectColors::prepare (
+    GstOpenCLContext *of, const GstVideoInfo *info, const std::string (&options)[2])
 {
   context = of;
   block_columns = (info->width + block_size - 1) / block_size;
   block_rows = (info->height + block_size - 1) / block_size;
   for (guint linear : {0, 1}) {
     for (guint extras : {0, 1}) {
-      const std::string all =
-          options[linear] + (linear ? fit : "") + extras_option (extras);
+      const std::string all = options[linear] + extras_option (extras);
       measuring[linear][extras].prepare (
           context, SUBJECT_KERNELS, "measure_subject", all);
       compare[linear][extras].prepare (

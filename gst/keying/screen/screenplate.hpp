@@ -99,10 +99,9 @@ private:
 /* Colours of the subject beside its edges: kernels/keying/subject.cl */
 class SubjectColors {
 public:
-  /* `options`: build options of the kernels, for encoded levels and for linear light.
-   * `fit`: that of a faster transfer function */
+  /* `options`: build options of the kernels, for encoded levels and for linear light */
   void prepare (GstOpenCLContext *context, const GstVideoInfo *info,
-      const std::string (&options)[2], const std::string &fit);
+      const std::string (&options)[2]);
 
   bool make_buffers (GError **error);
   /* Spreads the colours that the kernel measurement () wrote to colors () and block_kinds ().

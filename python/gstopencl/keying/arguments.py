@@ -36,7 +36,6 @@ SETTINGS = {
     "plate": (f"{PLATES}|FILE", "the screen's colour at each place (adaptive)"),
     "refine": (SWITCH, "edges follow luma, which is finer than chroma (true)"),
     "core": (SWITCH, "makes the interior of the foreground opaque (true)"),
-    "subject": (SWITCH, "compares edges with the colours of the subject beside them (true)"),
     "spill": ("VALUE", "0 … 1, how much light of the screen is removed (1)"),
     "spill-method": ("unmix|limit|average|luminance-preserving", "how that is removed (unmix)"),
     "spill-balance": ("VALUE", "0 … 1, whether red or blue limits green, with --spill-method "
@@ -231,8 +230,8 @@ def check_values(asked):
 def check_pairs(asked):
     """Refuses options that have no effect beside others, or that contradict each other."""
     no_screen = asked.screen == "none"
-    soft = ("similarity", "smoothness", "balance", "plate", "refine", "core", "subject", "shadow",
-            "quiet", "mixing")
+    soft = ("similarity", "smoothness", "balance", "plate", "refine", "core", "shadow", "quiet",
+            "mixing")
     for holds, other, names in (
         (no_screen, "with --screen none", KEY),
         (not no_screen, "without --screen none", NETWORK),

@@ -44,7 +44,7 @@ ORDINARY = {
     "octdynamic": "quantity repeats frame-rate db-min db-max min max",
     "chromakey": "method key-color auto-key tolerance similarity smoothness spill shadow",
     "greenscreenbin": "background-location background-color light-wrap key-color auto-key "
-                      "similarity smoothness core subject mixing spill spill-method "
+                      "similarity smoothness core mixing spill spill-method "
                       "spill-balance shadow key-colors garbage-polygon",
     "openclkernel": "location expression arguments",
     "openclkernelmixer": "location expression arguments",

@@ -882,18 +882,17 @@ namespace {
   "compositor name=film sink_2::xpos=20 sink_2::ypos=40 sink_3::xpos=140 " BOX (         \
       "sink_0", 160, 96, "10a030") BOX ("sink_1", 80, 96, "ff8040")                      \
       BOX ("sink_2", 20, 16, "ffff00") BOX ("sink_3", 20, 96, "0000c8") "film. ! "
-#define GREY "subject=false linear=false"
+#define YELLOW "linear=false key-colors=<0xffffff00>"
 } // namespace
 
-/* The network is sure of the lamp and of the print, which is half transparent without it if
- * the key takes the subject for grey. */
+/* The network is sure of the lamp and of the print, which has the colour of a further key. */
 TEST (test_greenscreenbin_auto_keys_with_the_mattes_of_a_network)
 {
   Folder folder;
-  const std::string automatic = " ! greenscreenbin name=key " GREY
+  const std::string automatic = " ! greenscreenbin name=key " YELLOW
                                 " screen=auto model-file="
                                 + folder.write ("red.onnx", red_matte_model ().bytes ());
-  Result keyed = result_of (STUDIO "greenscreenbin " GREY " background-color=0" END);
+  Result keyed = result_of (STUDIO "greenscreenbin " YELLOW " background-color=0" END);
   fail_unless (keyed.at (150, 48)[3] == 255 && keyed.at (30, 48)[3] < 200, "%d, %d",
       keyed.at (150, 48)[3], keyed.at (30, 48)[3]);
   for (const char *format : {"RGBA", "NV12"}) {
@@ -1155,8 +1154,7 @@ TEST (test_greenscreenbin_has_the_properties_of_chromakey)
   GParamSpec **specs = g_object_class_list_properties (
       G_OBJECT_GET_CLASS ((GstElement *)chromakey), &count);
   for (guint n = 0; n < count; n++) {
-    if (specs[n]->owner_type != G_OBJECT_TYPE ((GstElement *)chromakey)
-        || specs[n]->flags & G_PARAM_DEPRECATED)
+    if (specs[n]->owner_type != G_OBJECT_TYPE ((GstElement *)chromakey))
       continue;
     GParamSpec *own = g_object_class_find_property (
         G_OBJECT_GET_CLASS ((GstElement *)bin), specs[n]->name);

@@ -70,10 +70,10 @@ const char *const keyers[] = {
     "chromakey tolerance=0.2 spill=0.7 auto-key=rectangle channel=green",
     "chromakey tolerance=0.2 ! noisereduce ! flowkey iterations=4 limit=0.4 ! "
     "noisereduce",
-    "chromakey method=difference core=true spill=1 plate=measured",
+    "chromakey method=difference spill=1 plate=measured",
     "chromakey method=chroma quiet=true linear=true auto-key=screen",
     "splashkey block-size=5",
-    "chromakey method=chroma linear=true spill=1 spill-method=limit subject=true",
+    "chromakey method=chroma linear=true spill=1 spill-method=limit core=false",
     "chromakey key-colors=<0xff2040c0> tolerance=0.2 spill=1",
     "chromakey method=difference plate=none shadow=0.8 key-color=0xff30e060",
     "chromakey tolerance=0.2 garbage-polygon=<0.1,0,0.9,0.3,0.2,1>",

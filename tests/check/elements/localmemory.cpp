@@ -76,8 +76,8 @@ TEST (test_soft_keys_are_the_same_on_a_cpu_and_a_gpu)
 {
   const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
   for (const char *options : {"method=chroma spill=1", "method=chroma refine=false",
-           "method=difference core=true spill=0.5 key-color=0xff208030",
-           "method=difference core=true refine=false plate=none"}) {
+           "method=difference spill=0.5 key-color=0xff208030",
+           "method=difference refine=false core=false plate=none"}) {
     const std::string elements = std::string ("chromakey ") + options;
     const std::string one = frame_of (elements);
     counting::override_device_info (CL_DEVICE_TYPE, &gpu, sizeof gpu);

@@ -294,7 +294,7 @@ def check_network():
     assert (plain[48, 150, 3], masked[48, 150, 3]) == (255, 0), masked[48]
     assert plain[INSIDE][3] < 200 or not near(plain[INSIDE], lit), plain[INSIDE]
     assert masked[INSIDE][3] == 255 and near(masked[INSIDE], lit, 1), masked[INSIDE]
-    for options in (("--network", "red.onnx", "--subject", "false"),
+    for options in (("--network", "red.onnx", "--core", "false"),
                     ("--screen", "none", "--model", "red.onnx")):
         alpha = keyed(*options, "--matte", "network.png", path="studio.png")[..., 3]
         levels = deep_levels("network.png")[0]
@@ -428,7 +428,7 @@ def check_matte_of_a_picture():
     frame = np.linspace(GREEN, GREY, WIDTH)[None] + np.zeros((HEIGHT, 1, 3))
     frame[:, :8], frame[:, -8:] = GREEN, GREY
     write_png("ramp.png", np.round(frame).astype(np.uint8))
-    options = "--core", "false", "--subject", "false", "--plate", "none", "--key", "10a030"
+    options = "--core", "false", "--plate", "none", "--key", "10a030"
     for more in (), ("--method", "chroma"):
         alpha = keyed(*options, *more, "--matte", "matte.png", path="ramp.png")[..., 3]
         matte = deep_levels("matte.png")[0]

@@ -37,15 +37,14 @@ NO_PROPERTIES = {
     "network": "screen=auto and model-file",
 }
 # Properties whose defaults differ from those of chromakey, as the page of greenscreenbin says
-OWN_DEFAULTS = {"method": "difference", "auto-key": "screen", "core": "true", "subject": "true",
-                "spill": "1"}
+OWN_DEFAULTS = {"method": "difference", "auto-key": "screen", "spill": "1"}
 # Options of opencl-key with another default than the property
 OTHER_DEFAULTS = {"tolerance": "is relative to the key's saturation"}
 # Values of all options that both programs have, and as the property gives them
 VALUES = {
     "method": ("chroma", "chroma"), "similarity": ("0.3", "0.3"), "smoothness": ("0.7", "0.7"),
     "balance": ("0.25", "0.25"), "tolerance": ("0.5", "0.5"), "plate": ("frozen", "frozen"),
-    "refine": ("false", "false"), "core": ("false", "false"), "subject": ("false", "false"),
+    "refine": ("false", "false"), "core": ("false", "false"),
     "spill": ("0.5", "0.5"), "spill-method": ("limit", "limit"), "spill-balance": ("1", "1"),
     "shadow": ("0.75", "0.75"), "quiet": ("true", "true"), "mixing": ("light", "light"),
     "key-colors": ("2040c0,#30B060", f"<{0xff2040c0}, {0xff30b060}>"),
