@@ -113,7 +113,6 @@ copy_of (GParamSpec *of, const GValue *value)
         of, flags, value, g_param_spec_uint64, g_value_get_uint64);
   return nullptr;
 }
-
 } // namespace
 
 void
