@@ -254,7 +254,7 @@ def check_network():
     assert (plain[48, 150, 3], masked[48, 150, 3]) == (255, 0), masked[48]
     assert plain[INSIDE][3] < 200 or not near(plain[INSIDE], lit), plain[INSIDE]
     assert masked[INSIDE][3] == 255 and near(masked[INSIDE], lit, 1), masked[INSIDE]
-    for options in (("--network", "red.onnx", "--core", "false"),
+    for options in (("--network", "red.onnx", "--feather", "3"),
                     ("--screen", "none", "--model", "red.onnx")):
         alpha = keyed(*options, "--matte", "network.png", path="studio.png")[..., 3]
         levels = deep_levels("network.png")[0]
