@@ -12,8 +12,8 @@ mattes on the images with even numbers.
 
 With --edges it prints the error of chromakey with spill=1, for the images with odd and with even
 numbers: that of the matte, and the root mean square of that of the picture over another one, in
-levels, where the exact matte is between 0.02 and 0.98. With --smoothness it prints the error of chromakey with default similarity at several
-values of smoothness.
+levels, where the exact matte is between 0.02 and 0.98. With --smoothness it prints the error of
+chromakey with default similarity at several values of smoothness.
 
 FOLDER contains the low-resolution training set of alphamatting.com: input_training_lowres/ and
 gt_training_lowres/ with GT01.png, GT02.png, …. PICTURES limits their number (default: all).
@@ -284,8 +284,9 @@ def edge_error(keyed, shot, background):
 
 def compare_edges(*sets):
     for name, shots in zip(("odd", "even"), sets):
-        keyer = GStreamer("", "openclupload ! chromakey name=keyer mixing=levels key-color=0xff%02x%02x%02x"
-                          % tuple(SCREEN) + " method=difference spill=1 ! opencldownload", {}, slice(None))
+        keyer = GStreamer("", "openclupload ! chromakey name=keyer mixing=levels "
+                          "key-color=0xff%02x%02x%02x" % tuple(SCREEN)
+                          + " method=difference spill=1 ! opencldownload", {}, slice(None))
         results = [keyer.matte(shot) for shot in shots]
         matte = np.mean([mean_square(r[..., 3], s.exact) for r, s in zip(results, shots)])
         edges = np.mean([
