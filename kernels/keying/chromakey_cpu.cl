@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A work-item writes a tile of TILE_COLUMNS by at most WIDE_ROWS pixels, sixteen pixels
- * at a time. It keeps lumas and distances in private memory, for the neighbours. So the input is read twice and the output is written once.
+ * at a time. It keeps lumas and distances in private memory, for the neighbours. So the
+ * input is read twice and the output is written once.
  */
 #define LANES 16
 #include "screenline.clh"

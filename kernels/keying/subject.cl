@@ -488,8 +488,7 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
 #define EVEN (3 * 8 * 8.0f) /* variance of their colours, in levels */
 #define APART 25.0f         /* squares of distances of colours */
 #define CLOSE (3 * 6 * 6.0f)
-#define NOISE                                                                            \
-  4.0f /* standard deviation of colours of an edge from both curves, in levels */
+#define NOISE 4.0f /* standard deviation of colours from both curves, in levels */
 #define EVIDENCE_UNIT (1 / 32.0f)
 
 typedef struct {

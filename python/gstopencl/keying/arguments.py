@@ -101,7 +101,7 @@ INPUT = {"camera": ("DEVICE", "instead of FILE, such as /dev/video0"),
          "interlaced": ("keep", "keys interlaced films as they are (they become progressive, with "
                         "a frame for each field)"),
          "screen": ("auto|none", "whether there is a screen (auto)")}
-# Those that --help lists. The others are in --help-all.
+# Options that --help lists; --help-all lists all
 COMMON = {"key", "pick", "smoothness", "spill", "grow", "light-wrap", "garbage-polygon", "holdout",
           "network", "screen", "camera", "background", "output", "size", "matte"}
 GROUPS = {"input": INPUT, "key": KEY, "network of --screen none": NETWORK, "result": RESULT}
