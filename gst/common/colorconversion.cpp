@@ -44,8 +44,11 @@ normalising (const GstVideoInfo &info)
   if (range == GST_VIDEO_COLOR_RANGE_UNKNOWN && GST_VIDEO_INFO_IS_YUV (&info))
     range = GST_VIDEO_COLOR_RANGE_16_235;
   gst_video_color_range_offsets (range, info.finfo, offset, scale);
-  if (GST_VIDEO_INFO_COMP_DEPTH (&info, 0) < sample_bits (info)) /* RGB16 */
-    std::fill_n (scale, 3, (1 << sample_bits (info)) - 1);
+  if (GST_VIDEO_INFO_COMP_DEPTH (&info, 0) < sample_bits (info)) { /* RGB16, in 8 bits */
+    const bool is_limited = range == GST_VIDEO_COLOR_RANGE_16_235;
+    std::fill_n (offset, 3, is_limited ? 16 : 0);
+    std::fill_n (scale, 3, is_limited ? 219 : 255);
+  }
   if (GST_VIDEO_INFO_IS_GRAY (&info)) {
     /* The kernel reads gray as luma with neutral chroma, which is half of the levels. */
     int levels = 1 << sample_bits (info);

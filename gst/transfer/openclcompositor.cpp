@@ -540,8 +540,7 @@ gst_opencl_compositor_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
 static bool
 is_visible (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
 {
-  bool changes = place.alpha > 0 || place.blend_operator == GST_OPENCL_COMPOSITOR_SOURCE;
-  return changes && place.width > 0 && place.height > 0 && place.x < output.width
+  return place.alpha > 0 && place.width > 0 && place.height > 0 && place.x < output.width
          && place.y < output.height && place.x + place.width > 0
          && place.y + place.height > 0;
 }

@@ -102,6 +102,8 @@ scaled (const View &view, int x, int y, int width, int height, bool linear)
 Pixel
 blended (const Pixel &below, Pixel layer, const Layer &how)
 {
+  if (how.alpha == 0) /* hides the layer, as in GStreamer's compositor */
+    return below;
   layer[3] *= how.alpha;
   if (how.blend_operator == "source")
     return layer;
