@@ -280,8 +280,15 @@ class Run:
         return write(option, path)
 
     def show(self, parts):
-        if self.asked.verbose:
-            step(f"gst-launch-1.0 {printed(parts)}")
+        """Prints a line to paste: pictures are their files, not copies that end with the process."""
+        if not self.asked.verbose:
+            return
+        for name, film in self.films.items():
+            head = film and film.copy and film.copy.source(name)
+            if head and head[0] in parts:
+                at = parts.index(head[0]) + 1
+                parts[at:at + 2] = [Value("location", getattr(self.asked, name)), "! decodebin"]
+        step(f"gst-launch-1.0 {printed(parts)}")
 
     def check_screen(self, messages):
         """Fails if a picture was to be keyed that shows no screen; of films, chromakey warns."""

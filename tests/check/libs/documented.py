@@ -37,7 +37,7 @@ FOREIGN = {
     "oct/tape", "other/tensors", "posterize.cl", "subprojects/gst-opencl",
     "subprojects/packagefiles", "video/x-raw",
     "POCL_KERNEL_CACHE", "aravis-tools-cli", "cl_khr_", "cl_khr_gl_sharing", "dashboard-address",
-    "dynamic_axes", "ges-launch-1", "io-mode", "memory-limit", "not-negotiated", "prores_ks",
+    "dynamic_axes", "ges-launch-1", "io-mode", "memory-limit", "not-negotiated",
     "average_window", "bidirectional_segments", "enable_log10", "enable_square",
     "records_per_block", "repeat_count", "repeat_period", "resampling_samples",
     "segments_per_volume", "spectral_filter"}  # fmt: skip

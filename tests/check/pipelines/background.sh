@@ -52,7 +52,7 @@ made red.png ff4080 1 pngenc
 made green.png 00c040 1 pngenc
 made film.avi ff4080 5 video/x-raw,format=I420,colorimetry=1:4:0:0 ! jpegenc quality=95 ! avimux
 
-run --help
+run --help-all
 grep -q -- --model log
 run "${red[@]}" --background 2040c0 red.png
 grep --quiet "License of red.onnx: unknown" log
