@@ -50,18 +50,18 @@ prepare () {
 }
 
 # prepare_tool TOOL MODULE WORD…: installs and builds. Its path is in `tool`, and the words that are
-# for it in `words`. MODULE prints its --help, without a build.
+# for it in `words`. MODULE prints its --help and --help-all, without a build.
 prepare_tool () {
   local name=$1 module=$2 word
   shift 2
   words=()
   for word in "$@"; do
-    if [ "$word" = --help ]; then
+    if [ "$word" = --help ] || [ "$word" = --help-all ]; then
       echo "$(basename "$0") installs what is missing (Debian 12 and 13), builds, and runs $name."
       explain_switches
       echo
       # Python would also take modules from the folder that the user is in.
-      cd "$root/python" && exec /usr/bin/python3 -m "$module" --help
+      cd "$root/python" && exec /usr/bin/python3 -m "$module" "$word"
     fi
     take_switch "$word" || words+=("$word")
   done
