@@ -421,8 +421,8 @@ with_matte (Packed pixels, Colors colors, Floats matte, Floats luma, Colors scre
   return (pixels & ~ALPHA_MASK) | level (alpha) << ALPHA;
 }
 
-/* Replaces alpha and colours of `keyed`, which was made from `input`. Alpha is compared in `seen`: `input` or its denoised
- * version. Eight pixels per work-item */
+/* Replaces alpha and colours of `keyed`, which was made from `input`. Alpha is
+ * compared in `seen`: `input` or its denoised version. Eight pixels per work-item */
 __kernel void
 compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed),
     uint width, uint height, KEYER, uint inverted, float opacity, float strength,
