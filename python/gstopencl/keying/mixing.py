@@ -48,24 +48,27 @@ def is_rgb(path):
         return any(order in name for order in ("RGB", "BGR", "GBR"))
 
 
+def look_at(pipeline, number):
+    """Seeks to one of LOOKS frames, which the key judges anew. Returns whether it can."""
+    Gst.util_set_object_arg(pipeline.get_by_name("key"), "mixing", "auto")
+    _, duration = pipeline.query_duration(Gst.Format.TIME)
+    return pipeline.seek_simple(Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE,
+                                number * max(duration, 0) // LOOKS)
+
+
 def has_levels(parts):
     """Returns whether frames show clearly that levels were mixed. `parts`: a source and a soft
     key with mixing=auto"""
+    found = {}  # by time, as several seeks may find one frame
     with paused(parts) as (pipeline, end):
-        if next_evidence(pipeline) is None:
-            return False
-        _, duration = pipeline.query_duration(Gst.Format.TIME)
-        found = {}  # by time, as several seeks may find one frame
         for number in range(LOOKS):
-            Gst.util_set_object_arg(pipeline.get_by_name("key"), "mixing", "auto")  # look again
-            if not pipeline.seek_simple(Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE,
-                                        number * max(duration, 0) // LOOKS):
+            if number and not look_at(pipeline, number):
                 break
             pixels = next_evidence(pipeline)
             if pixels is None:
                 break
             found[end.get_property("last-sample").get_buffer().pts] = pixels
-        return sum(pixels >= ENOUGH_OF_FILM for pixels in found.values()) >= FRAMES_OF_FILM
+    return sum(pixels >= ENOUGH_OF_FILM for pixels in found.values()) >= FRAMES_OF_FILM
 
 
 def mixing_of(path, parts):
