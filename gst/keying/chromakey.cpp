@@ -691,7 +691,7 @@ decide_mixing (GstChromaKey *self, ChromaKeySettings &settings,
 }
 
 static gboolean
-key (GstChromaKey *self, ChromaKeySettings settings, const GstOpenCLFrame *input,
+key (GstChromaKey *self, ChromaKeySettings &settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   keying::Keyer &keyer = self->work->keyer;

@@ -67,14 +67,14 @@ is_on_device (const ChromaKeySettings &settings)
   return settings.auto_key == AutoKey::rectangle;
 }
 
-/* Return 1 if kernels need the code for settings that few users change: those for several
- * keys, and those that take spill and shadows, too. */
+/* Returns 1 if the matte's kernels need the code for several keys. */
 guint
 has_further_keys (const ChromaKeySettings &settings)
 {
   return !settings.key_colors.empty () || settings.tone;
 }
 
+/* Returns 1 if kernels need the code for settings that few users change. */
 guint
 extras_of (const ChromaKeySettings &settings)
 {

@@ -19,8 +19,8 @@
 namespace opencl {
 namespace {
 /* Values of the input, made from random numbers. `modulus` limits bytes, words and floats.
- * Of pixels, one in `modulus` has any colour, and others are green. Of mixtures, it has a
- * quarter of such a colour, so that no soft key makes it opaque. */
+ * One pixel in `modulus` has a random colour; the others are green. One mixture in `modulus`
+ * is green with a quarter of a random colour, so that no soft key makes it opaque. */
 enum class Kind { bytes, words, floats, pixels, mixtures };
 
 struct Case {

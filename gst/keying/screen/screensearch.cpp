@@ -48,9 +48,9 @@ time_of_frame (const GstVideoInfo &info, guint64 frame)
       frame, GST_SECOND * (has_rate ? info.fps_d : 1), has_rate ? info.fps_n : 25);
 }
 
-/* Minimum part of the samples at each side that have the second tone, and of those of other
- * tones at both: it is even, and not enclosed by the subject. Maximum number of samples between
- * both tones, relative to those of the second */
+/* The second tone reaches both sides of the frame, is even, and ends sharply. Minimum share of
+ * it in the samples of each side, and in those of any other tone there; maximum number of
+ * samples between both tones, relative to those of the second */
 const gdouble least_at_side = 1. / 16, least_even = 0.6, most_between = 0.25;
 
 /* Mean colour of sums and a count */
