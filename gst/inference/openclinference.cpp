@@ -666,7 +666,7 @@ gst_opencl_inference_query (
 static const opencl::FilterElement<GstOpenCLInference, &GstOpenCLInference::loaded,
     &GstOpenCLInference::work, &GstOpenCLInference::streams>
     element = {"GstOpenCLInference", properties, "OpenCL inference",
-        "Filter/Effect/Video",
+        "Filter/Analyzer/Video",
         "Runs a neural network from an ONNX file on an OpenCL device",
         {&sink_template, &src_template},
         {gst_opencl_inference_transform_caps, gst_opencl_inference_sink_event,

@@ -796,7 +796,7 @@ static const GstOpenCLDeferral deferral = {
 
 static const opencl::FilterElement<GstOctFFT, &GstOctFFT::preparation, &GstOctFFT::work,
     &GstOctFFT::prepared>
-    element = {"GstOctFFT", properties, "OCT Fourier transform", "Filter/Effect/Video",
+    element = {"GstOctFFT", properties, "OCT Fourier transform", "Filter/Converter/OCT",
         "Computes depths or B-scan images from OCT spectra, on an OpenCL device",
         {&sink_template, &src_template},
         {gst_oct_fft_transform_caps, gst_oct_fft_copy_metadata, gst_oct_fft_query,

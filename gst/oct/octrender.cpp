@@ -460,7 +460,7 @@ gst_oct_render_query (GstBaseTransform *base, GstPadDirection direction, GstQuer
 using Opened = opencl::WorkWhileOpen<GstOctRender>;
 
 static const opencl::FilterElement<GstOctRender, &GstOctRender::work> element = {
-    "GstOctRender", properties, "OCT volume renderer", "Filter/Effect/Video",
+    "GstOctRender", properties, "OCT volume renderer", "Filter/Converter/OCT/Video",
     "Renders OCT volumes as video frames on an OpenCL device",
     {&sink_template, &src_template},
     {gst_oct_render_transform_caps, gst_oct_render_query, Opened::open, Opened::close,

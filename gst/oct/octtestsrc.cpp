@@ -401,7 +401,7 @@ gst_oct_test_src_class_init (GstOctTestSrcClass *klass)
   opencl::install_settings<&GstOctTestSrc::settings, &GstOctTestSrc::work> (
       klass, properties);
 
-  opencl::describe_element (klass, "OCT test source", "Source/Video",
+  opencl::describe_element (klass, "OCT test source", "Source/OCT",
       "Generates raw OCT spectra of mirrors or tissue on an OpenCL device", {},
       {&src_template});
 

@@ -814,7 +814,7 @@ gst_oct_volume_query (GstBaseTransform *base, GstPadDirection direction, GstQuer
 }
 
 static const opencl::FilterElement<GstOctVolume, &GstOctVolume::work> element = {
-    "GstOctVolume", properties, "OCT volume", "Filter/Effect/Video",
+    "GstOctVolume", properties, "OCT volume", "Filter/Converter/OCT/Video",
     "Collects B-scans into volumes or en face projections on an OpenCL device",
     {&sink_template, &src_template},
     {gst_oct_volume_transform_caps, gst_oct_volume_query,

@@ -907,7 +907,7 @@ static const opencl::FilterElement<GstOctWindowInterp, &GstOctWindowInterp::prep
     &GstOctWindowInterp::calibration, &GstOctWindowInterp::sharpening,
     &GstOctWindowInterp::widths>
     element = {"GstOctWindowInterp", oct::window_interp_properties,
-        "OCT resampling and windowing", "Filter/Effect/Video",
+        "OCT resampling and windowing", "Filter/Converter/OCT",
         "Resamples raw OCT spectra to even wavenumbers and applies a window, on an "
         "OpenCL "
         "device",

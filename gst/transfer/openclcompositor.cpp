@@ -17,8 +17,8 @@
  * preferred, so that alpha and full chroma are kept. NV12 or I420 is preferred in two
  * cases. The first caps that downstream offers have only 4:2:0 formats, as those of
  * `openclconvert ! video/x-raw(memory:OpenCLMemory),format=NV12`, which then passes frames
- * through. Or all inputs have the same of these two formats and `background` is not
- * transparent. Otherwise a `capsfilter` selects them.
+ * through. Or all inputs have the same of these two formats, downstream takes it
+ * unconverted, and `background` is not transparent. Otherwise a `capsfilter` selects them.
  *
  * In NV12 and I420 a transparent background is black. Layers are blended in RGB, and
  * samples equal those that openclconvert makes from RGBA. The samples of a layer are
@@ -345,29 +345,35 @@ is_subsampled_only (const GstStructure *structure)
   return all;
 }
 
-/* Returns true if downstream prefers 4:2:0 video. The first caps of a converter are those
- * that it passes through. */
 static bool
-prefers_subsampled (GstPad *srcpad)
+takes_format (const GstStructure *structure, const gchar *format)
 {
-  GstCaps *peer = gst_pad_peer_query_caps (srcpad, nullptr);
-  const bool prefers = !gst_caps_is_any (peer) && !gst_caps_is_empty (peer)
-                       && is_subsampled_only (gst_caps_get_structure (peer, 0));
-  gst_caps_unref (peer);
-  return prefers;
+  GstStructure *of_format = gst_structure_new (gst_structure_get_name (structure),
+      "format", G_TYPE_STRING, format, nullptr);
+  const bool takes = gst_structure_can_intersect (structure, of_format);
+  gst_structure_free (of_format);
+  return takes;
 }
 
-/* Returns true if a 4:2:0 output loses nothing that downstream or the user wants. */
+/* Returns true if a 4:2:0 output loses nothing that downstream or the user wants. The
+ * first caps of a converter are those that it passes through: if they have the chroma or
+ * the alpha of RGB, it would only interpolate chroma in blended pixels. */
 static bool
 may_be_subsampled (GstOpenCLCompositor *self, const GstVideoInfo &lowest)
 {
   const GstVideoFormat format = GST_VIDEO_INFO_FORMAT (&lowest);
-
-  if (prefers_subsampled (GST_AGGREGATOR_SRC_PAD (self)))
-    return true;
-  return self->settings->committed ().background != CompositorBackground::transparent
-         && (format == GST_VIDEO_FORMAT_NV12 || format == GST_VIDEO_FORMAT_I420)
-         && have_all_pads_format (self, format);
+  GstCaps *peer = gst_pad_peer_query_caps (GST_AGGREGATOR_SRC_PAD (self), nullptr);
+  const GstStructure *wanted =
+      gst_caps_get_size (peer) ? gst_caps_get_structure (peer, 0) : nullptr;
+  const bool any = gst_caps_is_any (peer) || !wanted;
+  const bool may =
+      (!any && is_subsampled_only (wanted))
+      || ((any || takes_format (wanted, GST_VIDEO_INFO_NAME (&lowest)))
+          && self->settings->committed ().background != CompositorBackground::transparent
+          && (format == GST_VIDEO_FORMAT_NV12 || format == GST_VIDEO_FORMAT_I420)
+          && have_all_pads_format (self, format));
+  gst_caps_unref (peer);
+  return may;
 }
 
 static gchar *

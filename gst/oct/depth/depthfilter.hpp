@@ -202,7 +202,7 @@ template <typename Work> struct DepthInstance {
   static void init_class (gpointer klass, gpointer)
   {
     opencl::install_settings<&DepthInstance::settings> (klass, element->properties);
-    opencl::describe_element (klass, element->long_name, "Filter/Effect/Video",
+    opencl::describe_element (klass, element->long_name, "Filter/Effect/OCT",
         element->description, {}, {element->sink, element->src});
   }
 

@@ -1346,11 +1346,15 @@ static const struct {
         "NV12"},
     {"BGRA", "RGBA", "", "! openclconvert ! " DEVICE ",format=(string){NV12,AYUV} ",
         "BGRA"},
-    {"NV12", "NV12", "", "! openclconvert ! " DEVICE ",format=Y444 ", "NV12"},
+    {"NV12", "NV12", "", "! openclconvert ! " DEVICE ",format=Y444 ", "RGBA"},
+    {"NV12", "NV12", "", "! openclconvert ! " DEVICE ",format=BGRA ", "BGRA"},
+    {"NV12", "NV12", "", "! openclconvert ! " DEVICE ",format=(string){BGRA,NV12} ",
+        "NV12"},
     {"RGBA", "RGBA", "", "! " DEVICE ",format=(string){I420,ARGB} ", "ARGB"},
     {"NV12", "NV12", "", "! " DEVICE ",format=(string){ARGB,I420} ", "I420"}};
 
-TEST_ROWS (test_compositor_output_format, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+TEST_ROWS (
+    test_compositor_output_format, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14})
 {
   auto source = [] (const char *format) {
     return text (
