@@ -411,18 +411,36 @@ parameters_of (const Plan &plan)
   return text;
 }
 
+/* Product of the lengths from the third on */
+gsize
+rest_of (const Plan &plan)
+{
+  gsize rest = 1;
+  for (gsize d = 2; d < plan.lengths.size (); d++)
+    rest *= plan.lengths[d];
+  return rest;
+}
+
 /* Declares d0 …, the indices of the work-item's first element in the result. */
 std::string
 indices_of (const Plan &plan)
 {
   const gsize rank = plan.lengths.size ();
   std::string text =
-      "  const size_t d0 = get_global_id (0) * " + std::to_string (plan.width)
-      + ";\n  if (d0 >= " + std::to_string (plan.lengths[0]) + "UL)\n    return;\n";
-  if (rank > 1)
+      "  const size_t d0 = get_global_id (0) * " + std::to_string (plan.width) + ";\n";
+  auto leave_beyond = [&text] (const char *index, gsize length) {
+    text += std::string ("  if (") + index + " >= " + std::to_string (length)
+            + "UL)\n    return;\n";
+  };
+  leave_beyond ("d0", plan.lengths[0]);
+  if (rank > 1) {
     text += "  const size_t d1 = get_global_id (1);\n";
-  if (rank > 2)
+    leave_beyond ("d1", plan.lengths[1]);
+  }
+  if (rank > 2) {
     text += "  size_t rest = get_global_id (2);\n";
+    leave_beyond ("rest", rest_of (plan));
+  }
   for (gsize d = 2; d < rank; d++) {
     const std::string length = std::to_string (plan.lengths[d]) + "UL";
     text += "  const size_t d" + std::to_string (d) + " = rest % " + length
@@ -481,12 +499,9 @@ std::string
 size_of (const Plan &plan)
 {
   std::string text = std::to_string (plan.lengths[0] / plan.width);
-  gsize rest = 1;
-  for (gsize d = 2; d < plan.lengths.size (); d++)
-    rest *= plan.lengths[d];
   if (plan.lengths.size () > 1)
     text += "," + std::to_string (plan.lengths[1]);
-  return rest > 1 ? text + "," + std::to_string (rest) : text;
+  return rest_of (plan) > 1 ? text + "," + std::to_string (rest_of (plan)) : text;
 }
 
 bool

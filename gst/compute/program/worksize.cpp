@@ -221,16 +221,25 @@ WorkSize::take_required_groups (GError **error)
   return true;
 }
 
-/* Chooses up to 256 work-items: fewer leave a GPU idle, more hide no more latency. */
+/* Chooses up to 256 work-items: fewer leave a GPU idle, more hide no more latency. They go on
+ * in the next dimension where rows are short, such as the four components of a pixel. */
 void
 WorkSize::choose_groups ()
 {
-  gsize max_items = 1, group = 1;
+  gsize max_items = 1, items = 1;
+  const std::vector<gsize> most = max_sizes (nullptr);
   info (CL_KERNEL_WORK_GROUP_SIZE, max_items, nullptr);
-  while (2 * group <= std::min (max_items, gsize (256)) && group < global[0])
-    group *= 2;
-  local = {group};
-  global[0] = round_up (global[0], group);
+  max_items = std::min (max_items, gsize (256));
+  local.clear ();
+  for (gsize d = 0; d < global.size (); d++) {
+    gsize group = 1;
+    while (2 * group * items <= max_items && group < global[d] && d < most.size ()
+           && 2 * group <= most[d])
+      group *= 2;
+    items *= group;
+    local.push_back (group);
+    global[d] = round_up (global[d], group);
+  }
 }
 
 /* Chooses work-groups along rows, if the size is a multiple of them: the kernel may not
@@ -251,30 +260,39 @@ WorkSize::choose_rows ()
     local = {group};
 }
 
+/* Returns the largest work-group of the device in each dimension, or nothing on failure. */
+std::vector<gsize>
+WorkSize::max_sizes (GError **error) const
+{
+  std::vector<gsize> sizes (
+      opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
+  if (!gst_opencl_check (
+          clGetDeviceInfo (gst_opencl_context_get_device (context),
+              CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes.size () * sizeof sizes[0],
+              sizes.data (), nullptr),
+          "clGetDeviceInfo", error))
+    sizes.clear ();
+  return sizes;
+}
+
 bool
 WorkSize::check_groups (GError **error) const
 {
-  const cl_device_id device = gst_opencl_context_get_device (context);
-  std::vector<gsize> max_sizes (
-      opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
+  const std::vector<gsize> most = max_sizes (error);
   gsize max_items = 0, items = 1;
 
-  if (!gst_opencl_check (
-          clGetDeviceInfo (device, CL_DEVICE_MAX_WORK_ITEM_SIZES,
-              max_sizes.size () * sizeof max_sizes[0], max_sizes.data (), nullptr),
-          "clGetDeviceInfo", error)
-      || !info (CL_KERNEL_WORK_GROUP_SIZE, max_items, error))
+  if (most.empty () || !info (CL_KERNEL_WORK_GROUP_SIZE, max_items, error))
     return false;
   for (gsize d = 0; d < local.size (); d++) {
     items *= local[d];
-    if (d < max_sizes.size () && local[d] > max_sizes[d])
+    if (d < most.size () && local[d] > most[d])
       max_items = 0;
   }
   if (items > max_items)
     return fail (error,
         "A work-group of " + size_text (local)
             + " is too large: " + gst_opencl_context_get_device_name (context)
-            + " supports up to " + std::to_string (max_items ? max_items : max_sizes[0])
+            + " supports up to " + std::to_string (max_items ? max_items : most[0])
             + " work-items for the kernel \"" + kernel_name + "\"");
   for (gsize d = 0; d < local.size (); d++) {
     if (global[d] % local[d] != 0)

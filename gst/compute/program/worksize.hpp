@@ -41,6 +41,7 @@ private:
   bool take_required_groups (GError **error);
   void choose_groups ();
   void choose_rows ();
+  std::vector<gsize> max_sizes (GError **error) const;
   bool check_groups (GError **error) const;
 
   GstOpenCLContext *context = nullptr;
