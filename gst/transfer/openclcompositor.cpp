@@ -17,7 +17,7 @@
  * preferred, so that alpha and full chroma are kept. NV12 or I420 is preferred in two
  * cases. The first caps that downstream offers have only 4:2:0 formats, as those of
  * `openclconvert ! video/x-raw(memory:OpenCLMemory),format=NV12`, which then passes frames
- * through. Or all inputs have the same of these two formats, downstream takes it
+ * through. Or all inputs have the same of these two formats, downstream takes one of them
  * unconverted, and `background` is not transparent. Otherwise a `capsfilter` selects them.
  *
  * In NV12 and I420 a transparent background is black. Layers are blended in RGB, and
@@ -346,12 +346,12 @@ is_subsampled_only (const GstStructure *structure)
 }
 
 static bool
-takes_format (const GstStructure *structure, const gchar *format)
+takes_subsampled (const GstStructure *structure)
 {
-  GstStructure *of_format = gst_structure_new (gst_structure_get_name (structure),
-      "format", G_TYPE_STRING, format, nullptr);
-  const bool takes = gst_structure_can_intersect (structure, of_format);
-  gst_structure_free (of_format);
+  GstStructure *subsampled =
+      gst_structure_from_string ("video/x-raw, format=(string){" SUBSAMPLED "}", nullptr);
+  const bool takes = gst_structure_can_intersect (structure, subsampled);
+  gst_structure_free (subsampled);
   return takes;
 }
 
@@ -368,7 +368,7 @@ may_be_subsampled (GstOpenCLCompositor *self, const GstVideoInfo &lowest)
   const bool any = gst_caps_is_any (peer) || !wanted;
   const bool may =
       (!any && is_subsampled_only (wanted))
-      || ((any || takes_format (wanted, GST_VIDEO_INFO_NAME (&lowest)))
+      || ((any || takes_subsampled (wanted))
           && self->settings->committed ().background != CompositorBackground::transparent
           && (format == GST_VIDEO_FORMAT_NV12 || format == GST_VIDEO_FORMAT_I420)
           && have_all_pads_format (self, format));
