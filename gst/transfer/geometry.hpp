@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl-prelude.h>
+#include <gst/composition/converter.hpp>
 #include <gst/video/video.h>
 
 #include <vector>
@@ -14,29 +14,7 @@
 #include <string>
 
 namespace transfer {
-/* Orientation: columns and rows of the input may be swapped, and each may be reversed. */
-struct Orientation {
-  bool transposed, mirrored_x, mirrored_y;
-
-  bool turns () const { return transposed || mirrored_x || mirrored_y; }
-  bool operator== (const Orientation &other) const
-  {
-    return transposed == other.transposed && mirrored_x == other.mirrored_x
-           && mirrored_y == other.mirrored_y;
-  }
-};
-
 Orientation orientation_of (GstVideoOrientationMethod method);
-
-/* Rectangle of the output that shows the input. The rest is border. */
-struct TargetRectangle {
-  gint left, top, width, height;
-
-  bool covers (const GstVideoInfo &output) const
-  {
-    return width == output.width && height == output.height;
-  }
-};
 
 /* With `borders`, the input keeps its aspect ratio. */
 TargetRectangle target_of (const GstVideoInfo &input, const GstVideoInfo &output,

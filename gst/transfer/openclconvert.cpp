@@ -64,13 +64,10 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/core/devicebuffer.hpp>
-#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/videoformats.hpp>
-#include <gst/composition/scaling.hpp>
-#include <gst/opencl/device/kernel.hpp>
+#include <gst/composition/converter.hpp>
 #include <gst/opencl/gstopenclfilter.h>
-#include <gst/opencl/device/videoarguments.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/video/navigation.h>
 #include <gst/opencl/gstopenclframe.h>
@@ -83,22 +80,12 @@
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_convert_debug);
 #define GST_CAT_DEFAULT gst_opencl_convert_debug
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/convert.cl"
-
+using transfer::ChromaResampler;
 using transfer::Colormap;
+using transfer::Dither;
 using transfer::ScaleMethod;
 
 namespace {
-enum class ChromaResampler {
-  nearest,
-  linear,
-};
-
-enum class Dither {
-  none,
-  bayer,
-};
-
 struct ConvertSettings {
   Colormap colormap = Colormap::none;
   ScaleMethod scale_method = ScaleMethod::bilinear;
@@ -118,27 +105,11 @@ struct ConvertSettings {
   }
 };
 
-/* How a frame is computed: a work-item for each block of pixels, or on a CPU for each row
- * of blocks, or for a band of scaled rows; on a GPU, by scaling planes, alone or before the
- * blocks */
-enum class Form { blocks, rows, bands, planes, planes_and_blocks };
-
 /* State of the streaming thread for one pair of caps and one set of settings */
 struct ConvertWork {
   ConvertSettings settings;
   transfer::Orientation orientation;
-  transfer::TargetRectangle target;
-  cl_int4 border; /* samples of the border */
-  opencl::ColorConversion colors;
-  opencl::FrameKernel kernels[2]; /* progressive, two fields */
-  Form form = Form::blocks;       /* of the first */
-  cl::Buffer color_table;         /* for colormap */
-  cl::Buffer across, down;        /* scale-method=lanczos: weights, and their number */
-  cl_int2 taps = {{0, 0}};
-  transfer::RowScaler scaler;
-  GstVideoInfo source; /* input, or what `planes` makes of it, which is then converted */
-  transfer::PlaneScaler planes;
-  opencl::WorkBuffer scaled; /* their output, unless that is the element's */
+  transfer::FrameConverter converter;
 };
 } // namespace
 
@@ -319,138 +290,6 @@ outputs_alpha (
          && GST_VIDEO_INFO_IS_GRAY (&out);
 }
 
-/* Returns the size to which the input is scaled, before rotation. */
-static cl_int2
-size_before_rotation (const ConvertWork &work)
-{
-  const transfer::TargetRectangle &target = work.target;
-  if (work.orientation.transposed)
-    return {{target.height, target.width}};
-  return {{target.width, target.height}};
-}
-
-static bool
-is_scaled (const ConvertWork &work, const GstVideoInfo &in)
-{
-  cl_int2 size = size_before_rotation (work);
-  return size.s[0] != in.width || size.s[1] != in.height;
-}
-
-/* Returns true if there is no rotation, no mirroring and no border. */
-static bool
-is_plain (const ConvertWork &work, const GstVideoInfo &out)
-{
-  return !work.orientation.turns () && work.target.covers (out);
-}
-
-/* As in videoconvert, chroma is resampled only if its sampling grid changes. */
-static bool
-is_chroma_resampled (
-    const ConvertWork &work, const GstVideoInfo &in, const GstVideoInfo &out)
-{
-  bool oblong = work.orientation.transposed && in.finfo->w_sub[2] != in.finfo->h_sub[2];
-  return work.settings.chroma_resampler == ChromaResampler::linear
-         && (in.finfo->w_sub[2] != out.finfo->w_sub[2]
-             || in.finfo->h_sub[2] != out.finfo->h_sub[2]
-             || in.chroma_site != out.chroma_site || is_scaled (work, in) || oblong);
-}
-
-static const char *
-scaling (const ConvertWork &work, const GstVideoInfo &in)
-{
-  static const char *const methods[] = {
-      "SCALE_NEAREST", "SCALE_BILINEAR", "SCALE_AREA", "SCALE_LANCZOS"};
-  return is_scaled (work, in) ? methods[int (work.settings.scale_method)] : "SCALE_NONE";
-}
-
-static bool
-dithers (const ConvertSettings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
-{
-  return settings.dither == Dither::bayer
-         && opencl::sample_bits (out) < opencl::sample_bits (in);
-}
-
-/* Returns the number of columns that a work-item computes, since they share chroma or bytes. */
-static guint
-columns_together (const GstVideoInfo &out)
-{
-  const opencl::BitFormat *bits = opencl::bit_format_of (out);
-  if (opencl::is_v210 (out))
-    return 6;
-  return bits ? bits->columns : 1u << out.finfo->w_sub[2];
-}
-
-static std::string
-build_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoInfo &out,
-    bool interlaced)
-{
-  const ConvertSettings &settings = work.settings;
-  bool resampled = is_chroma_resampled (work, in, out);
-  std::string options;
-
-  opencl::define_samples (options, "IN", in,
-      GST_VIDEO_INFO_IS_GRAY (&in) || outputs_alpha (settings, in, out));
-  opencl::define_samples (options, "OUT", out, GST_VIDEO_INFO_IS_GRAY (&out));
-  opencl::define (options, "OUT", "_COLUMNS", std::to_string (columns_together (out)));
-  opencl::define_chroma (options, "IN", in, resampled);
-  opencl::define_chroma (options, "OUT", out, resampled);
-  opencl::define (options, "SCALING", "", scaling (work, in));
-  opencl::define (options, "ORIENTED", "", is_plain (work, out) ? "0" : "1");
-  opencl::define (options, "COLORS", "", work.colors.arithmetic);
-  opencl::define (options, "DITHER", "", dithers (settings, in, out) ? "1" : "0");
-  opencl::define (options, "FIELDS", "", interlaced ? "2" : "1");
-  return options;
-}
-
-/* On a GPU, scales the planes first, if the kernel would read many samples for each pixel:
- * Lanczos, or interpolated chroma. */
-static void
-plan_scaling (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
-    const GstVideoInfo &out)
-{
-  const cl_int2 size = size_before_rotation (work);
-  const ScaleMethod method = work.settings.scale_method;
-  GstVideoInfo scaled;
-
-  work.source = in;
-  gst_video_info_set_format (
-      &scaled, GST_VIDEO_INFO_FORMAT (&in), guint (size.s[0]), guint (size.s[1]));
-  scaled.colorimetry = in.colorimetry;
-  scaled.chroma_site = in.chroma_site;
-  const bool alone = is_plain (work, out)
-                     && strcmp (work.colors.arithmetic, "COLORS_COPY") == 0
-                     && GST_VIDEO_INFO_FORMAT (&in) == GST_VIDEO_INFO_FORMAT (&out)
-                     && !is_chroma_resampled (work, scaled, out);
-  const bool reads_many =
-      method == ScaleMethod::lanczos
-      || (in.finfo->w_sub[2] > 0 && (alone || method == ScaleMethod::area));
-  if (opencl::is_cpu (context) || !is_scaled (work, in)
-      || GST_VIDEO_INFO_IS_INTERLACED (&in) || !reads_many
-      || !work.planes.plan (context, method, in, scaled))
-    return;
-  work.source = scaled;
-  work.form = alone ? Form::planes : Form::planes_and_blocks;
-}
-
-/* CPUs compute sixteen pixels at a time where they can. */
-static Form
-form_of (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo &in,
-    const GstVideoInfo &out, bool mapped)
-{
-  const bool is_deep = opencl::sample_bits (in) > 8 || opencl::sample_bits (out) > 8;
-  if (!opencl::is_cpu (context) || mapped || !is_plain (work, out)
-      || dithers (work.settings, in, out) || opencl::is_v210 (in) || opencl::is_v210 (out)
-      || opencl::bit_format_of (in) || opencl::bit_format_of (out)
-      || (is_deep && !opencl::has_double (context)))
-    return Form::blocks;
-  if (!is_scaled (work, in))
-    return Form::rows;
-  return transfer::RowScaler::can_scale (in, out.width, out.height)
-                 && !GST_VIDEO_INFO_IS_INTERLACED (&in)
-             ? Form::bands
-             : Form::blocks;
-}
-
 /* Makes a table of the map's colours as samples of the output, four floats per level. */
 static bool
 make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &output,
@@ -470,102 +309,31 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
   return table () != nullptr;
 }
 
-/* Returns opaque black in samples of the output. */
-static cl_int4
-border_of (const GstVideoInfo &output)
-{
-  const opencl::ColorMatrix matrix = opencl::color_matrix_from_rgb (output);
-  cl_int4 border = {{0, 0, 0, (1 << opencl::sample_bits (output)) - 1}};
-  for (int i = 0; i < 3; i++)
-    border.s[i] = cl_int (std::lround (matrix.m[i][3]));
-  return border;
-}
-
-static bool
-make_taps (
-    GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in, GError **error)
-{
-  if (work.settings.scale_method != ScaleMethod::lanczos || !is_scaled (work, in))
-    return true;
-  cl_int2 size = size_before_rotation (work);
-  gint fields = GST_VIDEO_INFO_IS_INTERLACED (&in) && !work.orientation.turns () ? 2 : 1;
-  work.taps = {{transfer::lanczos_taps (in.width, size.s[0]),
-      transfer::lanczos_taps (in.height, size.s[1])}};
-  return opencl::make_table (context, transfer::lanczos_table (in.width, size.s[0], 1),
-             work.across, error)
-         && opencl::make_table (context,
-             transfer::lanczos_table (in.height, size.s[1], fields), work.down, error);
-}
-
-static void
-prepare_kernels (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
-    const GstVideoInfo &out)
-{
-  for (bool fields : {false, true}) {
-    const bool wide = work.form == Form::rows && !fields;
-    std::string options = build_options (work, in, out, fields);
-    if (wide)
-      transfer::define_wide (options, in, out);
-    work.kernels[fields].prepare (
-        context, KERNELS, wide ? "convert_cpu" : "convert", options, {4, 1});
-  }
-}
-
-/* Rotated frames are not processed by field. */
-static bool
-has_fields (const ConvertWork &work, const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_IS_INTERLACED (&info) && !work.orientation.turns ();
-}
-
-/* Builds the kernel for aligned frames. Other variants are built with the first frame. */
-static bool
-make_kernels (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
-    const GstVideoInfo &out, GError **error)
-{
-  if (work.form == Form::planes)
-    return work.planes.prepare (context, error);
-  if (work.form == Form::planes_and_blocks
-      && (!work.planes.prepare (context, error)
-          || !work.scaled.resize (context, GST_VIDEO_INFO_SIZE (&in), error)))
-    return false;
-  if (work.form == Form::bands)
-    return work.scaler.prepare (context, work.settings.scale_method, in, out,
-        build_options (work, in, out, false), error);
-  prepare_kernels (context, work, in, out);
-  return work.kernels[has_fields (work, in)].variant ({}, error)
-         && make_taps (context, work, in, error);
-}
-
 static gboolean
 make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **error)
 {
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-  bool mapped = is_color_mapped (settings, in);
+  const transfer::Orientation orientation = orientation_of (self, settings);
+  transfer::Conversion how = {in, out,
+      transfer::target_of (in, out, orientation, settings.borders), orientation,
+      settings.scale_method, settings.chroma_resampler, settings.dither,
+      outputs_alpha (settings, in, out)};
   auto work = std::make_unique<ConvertWork> ();
 
   work->settings = settings;
-  work->orientation = orientation_of (self, settings);
-  work->target = transfer::target_of (in, out, work->orientation, settings.borders);
-  work->border = border_of (out);
-  work->colors = mapped ? opencl::choose_map_conversion (in)
-                 : outputs_alpha (settings, in, out)
-                     ? opencl::ColorConversion{"COLORS_COPY", {}}
-                     : opencl::choose_color_conversion (in, out);
-  work->form = form_of (context, *work, in, out, mapped);
-  plan_scaling (context, *work, in, out);
-  if (!make_kernels (context, *work, work->source, out, error))
+  work->orientation = orientation;
+  if (is_color_mapped (settings, in)
+      && !make_color_table (context, settings.colormap, out, how.colormap, error))
     return FALSE;
-  if (mapped
-      && !make_color_table (context, settings.colormap, out, work->color_table, error))
+  if (!work->converter.prepare (context, how, error))
     return FALSE;
   GST_OBJECT_LOCK (self);
   self->input_info = in;
-  self->target = work->target;
-  self->orientation = work->orientation;
+  self->target = how.target;
+  self->orientation = orientation;
   GST_OBJECT_UNLOCK (self);
   delete self->work;
   self->work = work.release ();
@@ -636,16 +404,6 @@ gst_opencl_convert_close (GstOpenCLFilter *filter)
 
 /* --- frames --- */
 
-/* Returns the number of blocks of pixels that share chroma. Blocks of two fields
- * alternate. */
-static gsize
-blocks (gint side, guint subsampling, guint fields)
-{
-  gsize of_block = fields << subsampling;
-  return subsampling == 0 ? gsize (side)
-                          : (gsize (side) + of_block - 1) / of_block * fields;
-}
-
 static bool
 downstream_accepts (
     GstBaseTransform *transform, const ConvertSettings &settings, GError **error)
@@ -680,93 +438,6 @@ gst_opencl_convert_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   sync_sent_tags (self, self->settings->current ());
 }
 
-/* Layouts of both frames. To output alpha, it is read as the first component. */
-struct Layouts {
-  opencl::VideoLayout in, out;
-};
-
-static Layouts
-layouts_of (GstOpenCLFilter *filter, const ConvertWork &work, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output)
-{
-  const GstVideoInfo &in = work.source;
-  const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  Layouts layouts = {
-      opencl::layout_of (in, *input), opencl::layout_of_output (out, *output)};
-
-  if (outputs_alpha (work.settings, in, out)) {
-    layouts.in.start.s[0] = layouts.in.start.s[3];
-    layouts.in.stride.s[0] = layouts.in.stride.s[3];
-  }
-  return layouts;
-}
-
-static bool
-enqueue_blocks (const ConvertWork &work, opencl::Kernel &kernel, cl_command_queue queue,
-    cl_mem from, cl_mem to, const Layouts &layouts, GError **error)
-{
-  const auto &[in, out] = layouts;
-  const opencl::FixedPointRow *rows = work.colors.rows;
-  const cl_mem colors = work.color_table () ? work.color_table () : from; /* a dummy */
-  const cl_mem across = work.across () ? work.across () : from;
-  const cl_mem down = work.down () ? work.down () : from;
-  const transfer::TargetRectangle &at = work.target;
-  const cl_int4 target = {{at.left, at.top, at.width, at.height}};
-  const cl_int4 orientation = {{work.orientation.transposed, work.orientation.mirrored_x,
-      work.orientation.mirrored_y, 0}};
-  return kernel.set_all (error, from, in.size, in.start, in.stride, in.step, to, out.size,
-      out.start, out.stride, out.step, rows[0], rows[1], rows[2], colors, target,
-      orientation, work.border, across, down, work.taps);
-}
-
-static bool
-enqueue_conversion (GstOpenCLFilter *filter, ConvertWork &work,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  const GstVideoInfo &in = work.source;
-  const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  const bool fields =
-      opencl::has_two_fields (in, input->buffer) && !work.orientation.turns ();
-  const Layouts layouts = layouts_of (filter, work, input, output);
-  if (work.form == Form::bands)
-    return work.scaler.enqueue_scaling (
-        queue, *input, *output, layouts.in, layouts.out, work.colors.rows, error);
-  /* Alignment only matters for pixels of four bytes. */
-  opencl::Kernel *kernel = work.kernels[fields].variant (
-      {opencl::has_pixels_of_four_bytes (in) ? input : nullptr,
-          opencl::has_pixels_of_four_bytes (out) ? output : nullptr},
-      error);
-  const guint together = columns_together (out);
-  const gsize columns = (gsize (out.width) + together - 1) / together;
-  const gsize lines = blocks (out.height, out.finfo->h_sub[2], fields ? 2 : 1);
-
-  return kernel
-         && enqueue_blocks (
-             work, *kernel, queue, input->data, output->data, layouts, error)
-         && (work.form == Form::rows && !fields
-                 ? kernel->enqueue_groups (queue, {1, lines, 1}, error)
-                 : kernel->enqueue (queue, columns, lines, error));
-}
-
-/* Launches are on one in-order queue, so that frames share the memory of scaled ones. */
-static bool
-enqueue (GstOpenCLFilter *filter, ConvertWork &work, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
-{
-  GstOpenCLFrame scaled = *output;
-
-  if (work.form == Form::planes)
-    return work.planes.enqueue_scaling (queue, *input, *output, error);
-  if (work.form != Form::planes_and_blocks)
-    return enqueue_conversion (filter, work, input, output, queue, error);
-  scaled.data = work.scaled ();
-  std::copy_n (work.source.offset, GST_VIDEO_MAX_PLANES, scaled.offset);
-  std::copy_n (work.source.stride, GST_VIDEO_MAX_PLANES, scaled.stride);
-  return work.planes.enqueue_scaling (queue, *input, scaled, error)
-         && enqueue_conversion (filter, work, &scaled, output, queue, error);
-}
-
 static gboolean
 gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -778,7 +449,7 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
           && orientation_of (self, settings) == self->work->orientation)
       && !make_work (self, settings, error))
     return FALSE;
-  return enqueue (filter, *self->work, input, output, queue, error);
+  return self->work->converter.enqueue (queue, *input, *output, error);
 }
 
 /* --- metas --- */

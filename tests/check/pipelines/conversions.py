@@ -171,7 +171,7 @@ def check(random, names):
         expected = numpy.full_like(expected, 2 ** (target.depths[1] - 1))
         steps = [2 ** each.depths[0] - 1 for each in (target, source)]
         expected[..., 0] = given[..., 1] * steps[0] / steps[1]
-    worst = 0
+    worst = -1
     for n in range(1 if target.kind == GRAY else 3):
         steps = 2 ** target.depths[n] - 1
         off = numpy.abs(got[..., 1 + n] - expected[..., n])
@@ -191,7 +191,7 @@ def main():
     template = Gst.ElementFactory.find("openclconvert").get_static_pad_templates()[0].get_caps().to_string()
     names = re.search(r"format=\(string\){([^}]*)}", template)[1].replace(" ", "").split(",")
     names.remove("VYUY")  # videoconvert 1.22 swaps its chroma; elements_openclconvert tests it
-    failed, worst = 0, 0
+    failed, worst = 0, -1
     for n in range(seed, seed + count):
         excess, what = check(numpy.random.default_rng(n), names)
         worst = max(worst, excess)
@@ -200,7 +200,7 @@ def main():
             print(f"FAILED: seed {n}: {what}: {excess:.2f} levels of 255 off")
     print(f"{count} conversions, {failed} failed, at most {worst:.3f} levels beyond half a step")
     assert not failed
-    assert count < 10 or worst > 0.01, "not even rounding: nothing was compared"
+    assert worst > -0.4, "not even rounding: nothing was compared"
 
 
 main()
