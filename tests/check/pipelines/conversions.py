@@ -190,7 +190,8 @@ def main():
     Gst.init(None)
     template = Gst.ElementFactory.find("openclconvert").get_static_pad_templates()[0].get_caps().to_string()
     names = re.search(r"format=\(string\){([^}]*)}", template)[1].replace(" ", "").split(",")
-    names.remove("VYUY")  # videoconvert 1.22 swaps its chroma; elements_openclconvert tests it
+    for swapped in ("VYUY", "NV61"):  # by videoconvert 1.22, NV61 in the last of odd columns
+        names.remove(swapped)
     failed, worst = 0, -1
     for n in range(seed, seed + count):
         excess, what = check(numpy.random.default_rng(n), names)
