@@ -92,6 +92,7 @@ struct CompositorSettings {
   CompositorBackground background = CompositorBackground::checker;
   bool linear = false;
   bool zero_is_unscaled = true;
+  bool ignores_inactive = false;
 };
 
 /* State of the streaming thread while the element is started */
@@ -145,6 +146,9 @@ const opencl::PropertyTable<CompositorSettings> properties = {
     {"zero-size-is-unscaled", "Zero size is unscaled",
         "A width or height of 0 is that of the input (otherwise it hides the input)",
         &CompositorSettings::zero_is_unscaled, opencl::playing},
+    {"ignore-inactive-pads", "Ignore inactive pads",
+        "Do not wait for pads that have had no frame yet (live pipelines)",
+        &CompositorSettings::ignores_inactive, opencl::playing},
 };
 
 /* --- life cycle --- */
@@ -850,7 +854,16 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 }
 
 static void
+apply_ignored_pads (GstOpenCLCompositor *self)
+{
+  gst_aggregator_set_ignore_inactive_pads (
+      GST_AGGREGATOR (self), self->settings->committed ().ignores_inactive);
+}
+
+static void
 gst_opencl_compositor_init (GstOpenCLCompositor *self)
 {
   self->settings = new opencl::Settings<CompositorSettings> (self, properties);
+  g_signal_connect (self, "notify::ignore-inactive-pads",
+      G_CALLBACK (apply_ignored_pads), nullptr);
 }

@@ -17,12 +17,16 @@ struct Cropped {
   GstVideoRectangle to = {0, 0, -1, -1}; /* w < 0: there is none */
   bool is_all = false; /* the caps describe the cropped part, not the frame */
 };
+
+struct PadSettings : GstOpenCLCompositorPlace {
+  opencl::Structure converter_config; /* has no effect */
+};
 } // namespace
 
 struct _GstOpenCLCompositorPad {
   GstOpenCLAggregatorPad parent;
 
-  opencl::Settings<GstOpenCLCompositorPlace> *settings;
+  opencl::Settings<PadSettings> *settings;
   Cropped cropped; /* of the last frame; object lock */
   bool adds;       /* whether the operator is "add"; object lock */
 };
@@ -48,7 +52,7 @@ const opencl::EnumTypeOf<GstOpenCLCompositorSizing> sizing_type (
             "keep-aspect-ratio"},
     });
 
-const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
+const opencl::PropertyTable<PadSettings> properties = {
     {"xpos", "X position", "Left edge of the frame in the output, in pixels",
         &GstOpenCLCompositorPlace::x, {-LARGEST_SIDE, LARGEST_SIDE},
         opencl::controllable},
@@ -84,6 +88,9 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
         "Gaussian blur)",
         &GstOpenCLCompositorPlace::light_wrap_radius, {1, FARTHEST_WRAP},
         opencl::controllable},
+    {"converter-config", "Converter configuration",
+        "Accepted for applications that use compositor, without effect",
+        &PadSettings::converter_config, opencl::playing},
 };
 
 using Place = GstOpenCLCompositorPlace;
@@ -228,7 +235,7 @@ gst_opencl_compositor_pad_class_init (GstOpenCLCompositorPadClass *klass)
 static void
 gst_opencl_compositor_pad_init (GstOpenCLCompositorPad *pad)
 {
-  pad->settings = new opencl::Settings<GstOpenCLCompositorPlace> (pad, properties);
+  pad->settings = new opencl::Settings<PadSettings> (pad, properties);
   pad->cropped = {};
   g_signal_connect (
       pad, "notify::operator", G_CALLBACK (renegotiate_for_operator), nullptr);
