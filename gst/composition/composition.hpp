@@ -66,7 +66,7 @@ private:
       GError **error);
 
   GstVideoInfo in = {}, out = {};
-  GstVideoInfo last = {};  /* result of the last frame, if that was scaled */
+  GstVideoInfo last = {};   /* result of the last frame, if that was scaled */
   guint frames_of_size = 0; /* since it changed */
   opencl::FixedPointRow colors[3] = {};
   RowScaler scaler;

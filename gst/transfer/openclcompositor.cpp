@@ -40,6 +40,10 @@
  * enough for the frames of all pads, even if downstream scales, and has the colorimetry
  * of the lowest layer.
  *
+ * As in `compositor`, `width` and `height` of a pad are in pixels of its frames. If these are not
+ * square, the size in the output differs. The size of the output stays when pads are moved,
+ * until an input has new caps or the operator of a pad begins or ceases to be `add`.
+ *
  * All inputs and the output have the same interlace-mode. Interlaced frames are scaled
  * field by field. Pointer events go to all pads whose frame is under the pointer.
  *
@@ -328,10 +332,9 @@ find_colorimetry (GstPad *sink, GstCaps *caps)
     GstVideoInfo info;
     const bool is_yuv = earlier && gst_video_info_from_caps (&info, earlier)
                         && GST_VIDEO_INFO_IS_YUV (&info);
-    const GValue *colorimetry =
-        is_yuv ? gst_structure_get_value (
-            gst_caps_get_structure (earlier, 0), "colorimetry")
-               : nullptr;
+    const GValue *colorimetry = is_yuv ? gst_structure_get_value (
+                                    gst_caps_get_structure (earlier, 0), "colorimetry")
+                                       : nullptr;
     if (colorimetry)
       gst_structure_set_value (structure, "colorimetry", colorimetry);
     gst_clear_caps (&earlier);
@@ -643,8 +646,8 @@ static GstOpenCLCompositorPlace
 place_of (GstOpenCLAggregator *aggregator, GstOpenCLAggregatorPad *pad)
 {
   const GstVideoInfo &output = GST_VIDEO_AGGREGATOR (aggregator)->info;
-  return gst_opencl_compositor_pad_get_place (
-      GST_OPENCL_COMPOSITOR_PAD (pad), pixels_of (aggregator, output.par_n, output.par_d));
+  return gst_opencl_compositor_pad_get_place (GST_OPENCL_COMPOSITOR_PAD (pad),
+      pixels_of (aggregator, output.par_n, output.par_d));
 }
 
 static gboolean
@@ -864,6 +867,6 @@ static void
 gst_opencl_compositor_init (GstOpenCLCompositor *self)
 {
   self->settings = new opencl::Settings<CompositorSettings> (self, properties);
-  g_signal_connect (self, "notify::ignore-inactive-pads",
-      G_CALLBACK (apply_ignored_pads), nullptr);
+  g_signal_connect (
+      self, "notify::ignore-inactive-pads", G_CALLBACK (apply_ignored_pads), nullptr);
 }

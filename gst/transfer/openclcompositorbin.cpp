@@ -86,10 +86,10 @@ gst_opencl_compositor_bin_pad_class_init (GstOpenCLCompositorBinPadClass *klass)
   object_class->set_property = gst_opencl_compositor_bin_pad_set_property;
   object_class->get_property = gst_opencl_compositor_bin_pad_get_property;
   object_class->dispose = gst_opencl_compositor_bin_pad_dispose;
-  opencl::install_properties_of (object_class, GST_TYPE_OPENCL_COMPOSITOR_PAD, 1,
-      of_kind (GST_TYPE_AGGREGATOR_PAD));
-  g_signal_new ("buffer-consumed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_FIRST, 0, nullptr,
-      nullptr, nullptr, G_TYPE_NONE, 1, GST_TYPE_BUFFER);
+  opencl::install_properties_of (
+      object_class, GST_TYPE_OPENCL_COMPOSITOR_PAD, 1, of_kind (GST_TYPE_AGGREGATOR_PAD));
+  g_signal_new ("buffer-consumed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_FIRST, 0,
+      nullptr, nullptr, nullptr, G_TYPE_NONE, 1, GST_TYPE_BUFFER);
 }
 
 static void
@@ -214,8 +214,8 @@ new_pad (GstPadTemplate *pad_template, GstPad *mix_pad, GstElement *upload)
 
   pad->mix_pad = GST_PAD (gst_object_ref (mix_pad));
   opencl::forward_bindings (pad, mix_pad);
-  g_signal_connect_object (mix_pad, "buffer-consumed", G_CALLBACK (repeat_consumed), pad,
-      G_CONNECT_SWAPPED);
+  g_signal_connect_object (
+      mix_pad, "buffer-consumed", G_CALLBACK (repeat_consumed), pad, G_CONNECT_SWAPPED);
   gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
   gst_object_unref (target);
   return GST_PAD (pad);

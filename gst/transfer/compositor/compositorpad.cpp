@@ -154,9 +154,9 @@ set_size (Place &place, const GstVideoInfo &info, const GstOpenCLCompositorPixel
   place.height = place.height <= unset ? place.visible.h : place.height;
   if (place.visible.w <= 0 || place.visible.h <= 0 || place.width == 0
       || place.height == 0
-      || !opencl::calculate_display_ratio (&n, &d,
-          fits ? place.visible.w : place.width, fits ? place.visible.h : place.height,
-          {info.par_n, info.par_d}, {output.par_n, output.par_d}))
+      || !opencl::calculate_display_ratio (&n, &d, fits ? place.visible.w : place.width,
+          fits ? place.visible.h : place.height, {info.par_n, info.par_d},
+          {output.par_n, output.par_d}))
     return false;
   if (!fits)
     convert_pixels (place, n, d);

@@ -93,6 +93,24 @@ TEST (test_openclconvertbin_is_upload_conversion_and_download)
           + small);
 }
 
+/* Rectangles are those of videoconvertscale. */
+TEST_ROWS (test_openclconvertbin_adds_borders_as_videoconvertscale,
+    {"RGBA,width=320,height=180,pixel-aspect-ratio=1/1",
+        "I420,width=200,height=200,pixel-aspect-ratio=1/1",
+        "RGBA,width=200,height=201,pixel-aspect-ratio=1/1",
+        "I420,width=332,height=77,pixel-aspect-ratio=1/1",
+        "RGBA,width=333,height=77,pixel-aspect-ratio=1/1",
+        "I420,width=64,height=48,pixel-aspect-ratio=2/1", "I420,width=64,height=48"})
+{
+  const std::string from = "videotestsrc num-buffers=2 pattern=white ! "
+                           "video/x-raw,format=RGBA,width=101,height=57 ! ";
+  const std::string to = " ! video/x-raw,format=" + std::string (row)
+                         + " ! appsink "
+                           "name=out sync=false";
+  expect_same_frames (
+      from + "openclconvertbin add-borders=true" + to, from + "videoconvertscale" + to);
+}
+
 TEST (test_openclconvertbin_has_the_properties_of_openclconvert)
 {
   LoneElement bin ("openclconvertbin");
@@ -248,8 +266,8 @@ TEST (test_openclcompositorbin_has_the_properties_of_compositor)
       const std::string name = specs[i]->name;
       GParamSpec *own =
           g_object_class_find_property (G_OBJECT_GET_CLASS (ours), name.c_str ());
-      fail_unless (own || name == "max-threads" || name == "force-live", "no %s",
-          name.c_str ());
+      fail_unless (
+          own || name == "max-threads" || name == "force-live", "no %s", name.c_str ());
     }
     g_free (specs);
   }

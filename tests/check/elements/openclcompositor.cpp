@@ -1506,10 +1506,12 @@ TEST (test_compositor_zero_size_is_unscaled)
 TEST_ROWS (test_compositor_operator_negotiates_size, {"compositor", "openclcompositor"})
 {
   const std::string mixer = row;
-  Mix mix (mixer + " name=mix sink_0::operator=add ! appsink name=out sync=false "
-           "appsrc name=in0 format=time caps=video/x-raw,format=RGBA,width=20,height=10,"
-           "framerate=25/1 ! "
-           + (mixer == "compositor" ? "" : "openclupload ! ") + "mix.sink_0");
+  Mix mix (
+      mixer
+      + " name=mix sink_0::operator=add ! appsink name=out sync=false "
+        "appsrc name=in0 format=time caps=video/x-raw,format=RGBA,width=20,height=10,"
+        "framerate=25/1 ! "
+      + (mixer == "compositor" ? "" : "openclupload ! ") + "mix.sink_0");
   Owned<GstPad> pad = mix.pad ("mix", "sink_0");
   mix.start ();
   int frame = 0;

@@ -33,9 +33,9 @@ MIXERS = ("compositor", "openclcompositorbin")
 SECONDS = 1.5
 # Smooth colours of legal RGB, which both mixers scale alike: a small picture that is scaled up
 SMOOTH = ("videotestsrc num-buffers={frames} pattern={pattern} ! video/x-raw,format=RGBA,width=12,"
-          "height=9,framerate={rate}/1 ! videoscale method=bilinear2 add-borders=false ! video/x-raw,"
-          "width={width},height={height},pixel-aspect-ratio=1/1 ! videoconvert dither=none ! "
-          "video/x-raw,format={format} ! ")
+          "height=9,framerate={rate}/1 ! videoscale method=bilinear2 add-borders=false ! "
+          "video/x-raw,width={width},height={height},pixel-aspect-ratio=1/1 ! "
+          "videoconvert dither=none ! video/x-raw,format={format} ! ")
 TURNED = "taginject tags=image-orientation=rotate-90 ! qtmux"
 SOFT = "smptealpha type=101 position=0.3 border=30000 ! video/x-raw,format=RGBA ! pngenc ! qtmux"
 # Places are even, because compositor moves odd ones in 4:2:0 video.

@@ -152,7 +152,8 @@ count_frame (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 
 /* Plays `line` until all values of `watch` are recorded, or memory is flat. */
 void
-run_until_noted (const std::string &line, Watch &watch,
+run_until_noted (
+    const std::string &line, Watch &watch,
     const std::function<void (Pipeline &)> &prepare = [] (Pipeline &) {})
 {
   Pipeline pipeline (line + " ! fakesink name=out");
@@ -200,9 +201,10 @@ animate (GstPad *pad, const char *property, double from, double to, guint second
 /* On a CPU, opaque layers are scaled before they are blended. */
 TEST_ROWS (test_animated_layers_allocate_nothing, {"RGBA", "I420"})
 {
-  const std::string frames = " videotestsrc ! video/x-raw,width=48,height=32,framerate=25/1,"
-                             "format="
-                             + std::string (row) + " ! openclupload ! mix.";
+  const std::string frames =
+      " videotestsrc ! video/x-raw,width=48,height=32,framerate=25/1,"
+      "format="
+      + std::string (row) + " ! openclupload ! mix.";
   Watch watch{{25, 525, 1025}};
   run_until_noted (frames + "sink_0" + frames
                        + "sink_1 openclcompositor name=mix ! "
