@@ -319,15 +319,26 @@ sink_pad_of (GstPad *source)
   return sink;
 }
 
-/* Copies to `caps` of YUV what they do not say, but caps further upstream. Source pads have
- * caps before the elements behind them. */
+static bool
+is_of_smptealpha (GstPad *pad)
+{
+  GstObject *parent = gst_object_get_parent (GST_OBJECT (pad));
+  GstElementFactory *factory =
+      GST_IS_ELEMENT (parent) ? gst_element_get_factory (GST_ELEMENT (parent)) : nullptr;
+  const bool is = factory && g_str_equal (GST_OBJECT_NAME (factory), "smptealpha");
+  gst_clear_object (&parent);
+  return is;
+}
+
+/* Copies the colorimetry of the caps before a smptealpha to `caps`, those of YUV behind it.
+ * Source pads have caps before the elements behind them. */
 static void
 find_colorimetry (GstPad *sink, GstCaps *caps)
 {
-  GstStructure *structure = gst_caps_get_structure (caps, 0);
   GstPad *source = gst_pad_get_peer (sink);
+  bool is_lost = false, is_found = false;
 
-  while (source && !gst_structure_has_field (structure, "colorimetry")) {
+  while (source && !is_found) {
     GstCaps *earlier = gst_pad_get_current_caps (source);
     GstVideoInfo info;
     const bool is_yuv = earlier && gst_video_info_from_caps (&info, earlier)
@@ -335,9 +346,11 @@ find_colorimetry (GstPad *sink, GstCaps *caps)
     const GValue *colorimetry = is_yuv ? gst_structure_get_value (
                                     gst_caps_get_structure (earlier, 0), "colorimetry")
                                        : nullptr;
-    if (colorimetry)
-      gst_structure_set_value (structure, "colorimetry", colorimetry);
+    is_found = colorimetry != nullptr;
+    if (is_found && is_lost)
+      gst_caps_set_value (caps, "colorimetry", colorimetry);
     gst_clear_caps (&earlier);
+    is_lost = is_lost || is_of_smptealpha (source);
     GstPad *before = is_yuv ? sink_pad_of (source) : nullptr;
     gst_object_unref (source);
     source = before ? gst_pad_get_peer (before) : nullptr;

@@ -98,7 +98,7 @@ TEST_ROWS (test_openclconvertbin_adds_borders_as_videoconvertscale,
     {"RGBA,width=320,height=180,pixel-aspect-ratio=1/1",
         "I420,width=200,height=200,pixel-aspect-ratio=1/1",
         "RGBA,width=200,height=201,pixel-aspect-ratio=1/1",
-        "I420,width=332,height=77,pixel-aspect-ratio=1/1",
+        "I420,width=336,height=78,pixel-aspect-ratio=1/1",
         "RGBA,width=333,height=77,pixel-aspect-ratio=1/1",
         "I420,width=64,height=48,pixel-aspect-ratio=2/1", "I420,width=64,height=48"})
 {
