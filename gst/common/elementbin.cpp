@@ -106,6 +106,8 @@ copy_of (GParamSpec *of, const GValue *value)
   if (G_IS_PARAM_SPEC_INT (of))
     return copy_number<GParamSpecInt> (
         of, flags, value, g_param_spec_int, g_value_get_int);
+  if (G_IS_PARAM_SPEC_BOXED (of))
+    return g_param_spec_boxed (name, nick, blurb, of->value_type, flags);
   if (GST_IS_PARAM_SPEC_ARRAY_LIST (of))
     return gst_param_spec_array (name, nick, blurb, nullptr, flags);
   if (G_IS_PARAM_SPEC_UINT64 (of))

@@ -385,12 +385,20 @@ Composition::ensure_formats (const Frame &frame, GError **error)
   for (const Layer &layer : frame.layers)
     wanted.push_back (format_of_layer (layer, frame.blended));
   const gsize bytes = wanted.size () * sizeof (FrameFormat);
-  if (format_table () && formats.size () == wanted.size ()
-      && std::memcmp (formats.data (), wanted.data (), bytes) == 0)
-    return true;
+  for (const FormatTable &table : format_tables) {
+    if (table.formats.size () == wanted.size ()
+        && std::memcmp (table.formats.data (), wanted.data (), bytes) == 0) {
+      format_table = table.buffer;
+      return true;
+    }
+  }
   format_table = opencl::make_table (context, wanted.data (), bytes, error);
-  formats = std::move (wanted);
-  return format_table () != nullptr;
+  if (!format_table ())
+    return false;
+  if (format_tables.size () == most_format_tables)
+    format_tables.erase (format_tables.begin ());
+  format_tables.push_back ({std::move (wanted), format_table});
+  return true;
 }
 
 /* Sets the arguments for the formats, whose first is that of the output. */
@@ -691,6 +699,19 @@ scaled_info (const Layer &layer, const GstVideoInfo &output)
 }
 
 bool
+ScaledLayer::is_steady (const Layer &layer, const GstVideoInfo &output)
+{
+  static const guint enough = 250;
+  const GstVideoInfo wanted = scaled_info (layer, output);
+  const bool is_new = !in.finfo || !gst_video_info_is_equal (&in, layer.info);
+  const bool is_same = !is_new && gst_video_info_is_equal (&last, &wanted);
+
+  frames_of_size = is_new ? enough : is_same ? frames_of_size + 1 : 0;
+  last = wanted;
+  return frames_of_size >= enough;
+}
+
+bool
 ScaledLayer::adapt (GstOpenCLContext *context, const Layer &layer,
     const GstVideoInfo &wanted, GError **error)
 {
@@ -739,7 +760,8 @@ Composition::scale_layers (std::vector<Layer> &layers, const GstVideoInfo &info,
       continue;
     if (!scaled[i])
       scaled[i] = std::make_unique<ScaledLayer> ();
-    if (!scaled[i]->scale (context, queue, layers[i], info, error))
+    if (scaled[i]->is_steady (layers[i], info)
+        && !scaled[i]->scale (context, queue, layers[i], info, error))
       return false;
   }
   return true;

@@ -53,6 +53,10 @@ void remove_hidden_layers (std::vector<Layer> &layers, const GstVideoInfo &outpu
 /* A layer that is scaled before it is blended */
 class ScaledLayer {
 public:
+  /* Returns false while the size changes, as in an animation: each size needs new tables and
+   * memory. The blending kernel scales such a layer. */
+  bool is_steady (const Layer &layer, const GstVideoInfo &output);
+
   /* Replaces the frame of `layer` by a scaled one, which this owns. */
   bool scale (GstOpenCLContext *context, cl_command_queue queue, Layer &layer,
       const GstVideoInfo &output, GError **error);
@@ -62,6 +66,8 @@ private:
       GError **error);
 
   GstVideoInfo in = {}, out = {};
+  GstVideoInfo last = {};   /* result of the last frame, if that was scaled */
+  guint frames_of_size = 0; /* since it changed */
   opencl::FixedPointRow colors[3] = {};
   RowScaler scaler;
   opencl::WorkBuffer memory;
@@ -138,7 +144,14 @@ private:
     cl_int4 region;
     cl_int radius;
   } lighting = {};
-  cl::Buffer format_table; /* `formats` on the device, if the kernels need them */
-  std::vector<FrameFormat> formats;
+  /* Formats on the device, if the kernels need them. They change whenever a layer becomes
+   * visible or invisible. */
+  struct FormatTable {
+    std::vector<FrameFormat> formats;
+    cl::Buffer buffer;
+  };
+  static constexpr gsize most_format_tables = 16;
+  std::vector<FormatTable> format_tables;
+  cl::Buffer format_table; /* of the frame */
 };
 } // namespace transfer

@@ -33,7 +33,8 @@ orientation_of (GstVideoOrientationMethod method)
   return {false, false, false};
 }
 
-/* The top and left borders are whole chroma blocks, in both fields. */
+/* As in `videoscale`, sides are rounded down. The top and left borders are whole chroma blocks,
+ * in both fields. */
 TargetRectangle
 target_of (const GstVideoInfo &input, const GstVideoInfo &output,
     const Orientation &orientation, bool borders)
@@ -49,14 +50,18 @@ target_of (const GstVideoInfo &input, const GstVideoInfo &output,
       || !opencl::calculate_display_ratio (
           &n, &d, in_width, in_height, {par_n, par_d}, {output.par_n, output.par_d}))
     return {0, 0, output.width, output.height};
-  const gdouble ratio = gdouble (n) / d;
+  const GstVideoFormatInfo *format = output.finfo;
+  const gint fields = GST_VIDEO_INFO_IS_INTERLACED (&output) ? 2 : 1;
   TargetRectangle target = {0, 0, output.width, output.height};
-  if (output.width > ratio * output.height)
-    target.width = std::max (1, int (std::lround (ratio * output.height)));
-  else
-    target.height = std::max (1, int (std::lround (output.width / ratio)));
-  target.left = (output.width - target.width) / 2 & ~1;
-  target.top = (output.height - target.height) / 2 & ~3;
+  target.height = gint (gst_util_uint64_scale_int (output.width, gint (d), gint (n)));
+  if (target.height > output.height) {
+    target.height = output.height;
+    target.width = gint (gst_util_uint64_scale_int (output.height, gint (n), gint (d)));
+  }
+  target.width = MAX (target.width, 1);
+  target.height = MAX (target.height, 1);
+  target.left = (output.width - target.width) / 2 & ~((1 << format->w_sub[1]) - 1);
+  target.top = (output.height - target.height) / 2 & ~((fields << format->h_sub[1]) - 1);
   return target;
 }
 

@@ -40,6 +40,10 @@
  * enough for the frames of all pads, even if downstream scales, and has the colorimetry
  * of the lowest layer.
  *
+ * As in `compositor`, `width` and `height` of a pad are in pixels of its frames. If these are not
+ * square, the size in the output differs. The size of the output stays when pads are moved,
+ * until an input has new caps or the operator of a pad begins or ceases to be `add`.
+ *
  * All inputs and the output have the same interlace-mode. Interlaced frames are scaled
  * field by field. Pointer events go to all pads whose frame is under the pointer.
  *
@@ -91,6 +95,8 @@ namespace {
 struct CompositorSettings {
   CompositorBackground background = CompositorBackground::checker;
   bool linear = false;
+  bool zero_is_unscaled = true;
+  bool ignores_inactive = false;
 };
 
 /* State of the streaming thread while the element is started */
@@ -141,6 +147,12 @@ const opencl::PropertyTable<CompositorSettings> properties = {
     {"linear", "Linear",
         "Scale and blend in linear light, by the transfer function of each input",
         &CompositorSettings::linear, opencl::controllable},
+    {"zero-size-is-unscaled", "Zero size is unscaled",
+        "A width or height of 0 is that of the input (otherwise it hides the input)",
+        &CompositorSettings::zero_is_unscaled, opencl::playing},
+    {"ignore-inactive-pads", "Ignore inactive pads",
+        "Do not wait for pads that have had no frame yet (live pipelines)",
+        &CompositorSettings::ignores_inactive, opencl::playing},
 };
 
 /* --- life cycle --- */
@@ -283,6 +295,90 @@ gst_opencl_compositor_sink_query (
   }
   return GST_AGGREGATOR_CLASS (gst_opencl_compositor_parent_class)
       ->sink_query (aggregator, pad, query);
+}
+
+/* --- colorimetry that an element upstream lost --- */
+
+/* Returns the only sink pad whose data flow to `source`, a source pad. (transfer full)
+ * (nullable) */
+static GstPad *
+sink_pad_of (GstPad *source)
+{
+  GstIterator *links = gst_pad_iterate_internal_links (source);
+  GValue value = G_VALUE_INIT;
+  GstPad *sink = nullptr;
+
+  if (links && gst_iterator_next (links, &value) == GST_ITERATOR_OK) {
+    sink = GST_PAD (g_value_dup_object (&value));
+    g_value_reset (&value);
+    if (gst_iterator_next (links, &value) == GST_ITERATOR_OK)
+      gst_clear_object (&sink);
+    g_value_unset (&value);
+  }
+  g_clear_pointer (&links, gst_iterator_free);
+  return sink;
+}
+
+static bool
+is_of_smptealpha (GstPad *pad)
+{
+  GstObject *parent = gst_object_get_parent (GST_OBJECT (pad));
+  GstElementFactory *factory =
+      GST_IS_ELEMENT (parent) ? gst_element_get_factory (GST_ELEMENT (parent)) : nullptr;
+  const bool is = factory && g_str_equal (GST_OBJECT_NAME (factory), "smptealpha");
+  gst_clear_object (&parent);
+  return is;
+}
+
+/* Copies the colorimetry of the caps before a smptealpha to `caps`, those of YUV behind it.
+ * Source pads have caps before the elements behind them. */
+static void
+find_colorimetry (GstPad *sink, GstCaps *caps)
+{
+  GstPad *source = gst_pad_get_peer (sink);
+  bool is_lost = false, is_found = false;
+
+  while (source && !is_found) {
+    GstCaps *earlier = gst_pad_get_current_caps (source);
+    GstVideoInfo info;
+    const bool is_yuv = earlier && gst_video_info_from_caps (&info, earlier)
+                        && GST_VIDEO_INFO_IS_YUV (&info);
+    const GValue *colorimetry = is_yuv ? gst_structure_get_value (
+                                    gst_caps_get_structure (earlier, 0), "colorimetry")
+                                       : nullptr;
+    is_found = colorimetry != nullptr;
+    if (is_found && is_lost)
+      gst_caps_set_value (caps, "colorimetry", colorimetry);
+    gst_clear_caps (&earlier);
+    is_lost = is_lost || is_of_smptealpha (source);
+    GstPad *before = is_yuv ? sink_pad_of (source) : nullptr;
+    gst_object_unref (source);
+    source = before ? gst_pad_get_peer (before) : nullptr;
+    gst_clear_object (&before);
+  }
+  gst_clear_object (&source);
+}
+
+/* `smptealpha`, of which GStreamer Editing Services make transitions, keeps the samples of
+ * YUV, but not the colorimetry of the caps. */
+static gboolean
+gst_opencl_compositor_sink_event (
+    GstAggregator *aggregator, GstAggregatorPad *pad, GstEvent *event)
+{
+  GstVideoInfo info;
+  GstCaps *caps;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    gst_event_parse_caps (event, &caps);
+    if (gst_video_info_from_caps (&info, caps) && GST_VIDEO_INFO_IS_YUV (&info)) {
+      caps = gst_caps_copy (caps);
+      find_colorimetry (GST_PAD (pad), caps);
+      gst_event_take (&event, gst_event_new_caps (caps));
+      gst_caps_unref (caps);
+    }
+  }
+  return GST_AGGREGATOR_CLASS (gst_opencl_compositor_parent_class)
+      ->sink_event (aggregator, pad, event);
 }
 
 /* Returns the part of `caps` with this value, or list of values, of a field; empty if
@@ -434,16 +530,24 @@ struct OutputSize {
   }
 };
 
+static GstOpenCLCompositorPixels
+pixels_of (gpointer compositor, gint par_n, gint par_d)
+{
+  return {par_n, par_d,
+      GST_OPENCL_COMPOSITOR (compositor)->settings->committed ().zero_is_unscaled};
+}
+
 static OutputSize
 output_size_for_pads (GstElement *element, gint par_n, gint par_d)
 {
+  const GstOpenCLCompositorPixels pixels = pixels_of (element, par_n, par_d);
   OutputSize extent;
 
   GST_OBJECT_LOCK (element);
   for (GList *item = element->sinkpads; item; item = item->next) {
     const GstVideoInfo *info = &GST_VIDEO_AGGREGATOR_PAD (item->data)->info;
     GstOpenCLCompositorPlace place = gst_opencl_compositor_pad_get_place (
-        GST_OPENCL_COMPOSITOR_PAD (item->data), par_n, par_d);
+        GST_OPENCL_COMPOSITOR_PAD (item->data), pixels);
     if (place.width == 0)
       continue;
     extent.width = MAX (extent.width, MAX (place.right, place.width));
@@ -555,8 +659,8 @@ static GstOpenCLCompositorPlace
 place_of (GstOpenCLAggregator *aggregator, GstOpenCLAggregatorPad *pad)
 {
   const GstVideoInfo &output = GST_VIDEO_AGGREGATOR (aggregator)->info;
-  return gst_opencl_compositor_pad_get_place (
-      GST_OPENCL_COMPOSITOR_PAD (pad), output.par_n, output.par_d);
+  return gst_opencl_compositor_pad_get_place (GST_OPENCL_COMPOSITOR_PAD (pad),
+      pixels_of (aggregator, output.par_n, output.par_d));
 }
 
 static gboolean
@@ -688,7 +792,7 @@ push_pointer (GstElement *element, GstPad *pad, gpointer event)
   const GstVideoInfo output = GST_VIDEO_AGGREGATOR (element)->info;
   GST_OBJECT_UNLOCK (element);
   GstOpenCLCompositorPlace place = gst_opencl_compositor_pad_get_place (
-      GST_OPENCL_COMPOSITOR_PAD (pad), output.par_n, output.par_d);
+      GST_OPENCL_COMPOSITOR_PAD (pad), pixels_of (element, output.par_n, output.par_d));
   if (place.width == 0
       || !gst_navigation_event_get_coordinates (GST_EVENT (event), &x, &y) || x < place.x
       || y < place.y || x >= place.x + place.width || y >= place.y + place.height)
@@ -736,6 +840,7 @@ set_vfuncs (GstOpenCLCompositorClass *klass)
   GstOpenCLAggregatorClass *opencl_class = GST_OPENCL_AGGREGATOR_CLASS (klass);
 
   aggregator_class->sink_query = gst_opencl_compositor_sink_query;
+  aggregator_class->sink_event = gst_opencl_compositor_sink_event;
   aggregator_class->src_event = gst_opencl_compositor_src_event;
   aggregator_class->fixate_src_caps = gst_opencl_compositor_fixate_src_caps;
   aggregator_class->propose_allocation = gst_opencl_compositor_propose_allocation;
@@ -765,7 +870,16 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 }
 
 static void
+apply_ignored_pads (GstOpenCLCompositor *self)
+{
+  gst_aggregator_set_ignore_inactive_pads (
+      GST_AGGREGATOR (self), self->settings->committed ().ignores_inactive);
+}
+
+static void
 gst_opencl_compositor_init (GstOpenCLCompositor *self)
 {
   self->settings = new opencl::Settings<CompositorSettings> (self, properties);
+  g_signal_connect (
+      self, "notify::ignore-inactive-pads", G_CALLBACK (apply_ignored_pads), nullptr);
 }

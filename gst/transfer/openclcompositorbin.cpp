@@ -9,8 +9,8 @@
  *
  * Uploads any number of streams of any raw format, blends them on the device, and
  * downloads the result. It replaces `compositor`, as glvideomixer does with OpenGL. The
- * bin and its pads have the properties of #openclcompositor. Those of GstAggregator are
- * set on the child, as in `openclcompositor0::latency`.
+ * bin and its pads have the properties of #openclcompositor and of GstAggregator, and their
+ * signals.
  *
  * |[
  * gst-launch-1.0 openclcompositorbin name=mix sink_1::xpos=100 sink_1::alpha=0.5 !
@@ -29,7 +29,7 @@
 
 #define CAPS "video/x-raw(ANY)"
 
-/* Selects properties of `kind`, which leaves out those of GstAggregator. */
+/* Selects properties of `kind`, which leaves out those of GstElement or GstPad. */
 static std::function<bool (GParamSpec *)>
 of_kind (GType kind)
 {
@@ -47,6 +47,12 @@ struct _GstOpenCLCompositorBinPad {
 
   GstPad *mix_pad; /* (nullable): pad of the compositor */
 };
+
+static void
+repeat_consumed (GstPad *pad, GstBuffer *buffer)
+{
+  g_signal_emit_by_name (pad, "buffer-consumed", buffer);
+}
 
 G_DEFINE_FINAL_TYPE (
     GstOpenCLCompositorBinPad, gst_opencl_compositor_bin_pad, GST_TYPE_GHOST_PAD)
@@ -80,8 +86,10 @@ gst_opencl_compositor_bin_pad_class_init (GstOpenCLCompositorBinPadClass *klass)
   object_class->set_property = gst_opencl_compositor_bin_pad_set_property;
   object_class->get_property = gst_opencl_compositor_bin_pad_get_property;
   object_class->dispose = gst_opencl_compositor_bin_pad_dispose;
-  opencl::install_properties_of (object_class, GST_TYPE_OPENCL_COMPOSITOR_PAD, 1,
-      of_kind (GST_TYPE_VIDEO_AGGREGATOR_PAD));
+  opencl::install_properties_of (
+      object_class, GST_TYPE_OPENCL_COMPOSITOR_PAD, 1, of_kind (GST_TYPE_AGGREGATOR_PAD));
+  g_signal_new ("buffer-consumed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_FIRST, 0,
+      nullptr, nullptr, nullptr, G_TYPE_NONE, 1, GST_TYPE_BUFFER);
 }
 
 static void
@@ -152,6 +160,13 @@ answer_with_size_of_output (GstPad *, GstPadProbeInfo *info, gpointer bin)
 }
 
 static void
+repeat_selected (GstElement *bin, GstSegment *segment, guint64 pts, guint64 dts,
+    guint64 duration, GstStructure *info)
+{
+  g_signal_emit_by_name (bin, "samples-selected", segment, pts, dts, duration, info);
+}
+
+static void
 gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
 {
   self->mix = gst_opencl_transfer_bin_add_part (self, "openclcompositor");
@@ -161,6 +176,8 @@ gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
   if (!gst_opencl_transfer_bin_is_complete (self))
     return;
   g_object_set (convert, "qos", FALSE, nullptr); /* the compositor handles QoS */
+  g_signal_connect_swapped (
+      self->mix, "samples-selected", G_CALLBACK (repeat_selected), self);
   gst_element_link_many (self->mix, convert, download, nullptr);
   opencl::add_ghost_pad (self, "src", download, "src");
   GstPad *converted = gst_element_get_static_pad (convert, "sink");
@@ -197,6 +214,8 @@ new_pad (GstPadTemplate *pad_template, GstPad *mix_pad, GstElement *upload)
 
   pad->mix_pad = GST_PAD (gst_object_ref (mix_pad));
   opencl::forward_bindings (pad, mix_pad);
+  g_signal_connect_object (
+      mix_pad, "buffer-consumed", G_CALLBACK (repeat_consumed), pad, G_CONNECT_SWAPPED);
   gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
   gst_object_unref (target);
   return GST_PAD (pad);
@@ -291,7 +310,10 @@ gst_opencl_compositor_bin_class_init (GstOpenCLCompositorBinClass *klass)
           "Element that blends the streams, as GStreamer Editing Services ask for it",
           GST_TYPE_ELEMENT, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
   gst_opencl_transfer_bin_class_forward (klass, gst_opencl_compositor_get_type (),
-      PROP_MIXER + 1, of_kind (GST_TYPE_OPENCL_AGGREGATOR));
+      PROP_MIXER + 1, of_kind (GST_TYPE_AGGREGATOR));
+  g_signal_new ("samples-selected", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_FIRST, 0,
+      nullptr, nullptr, nullptr, G_TYPE_NONE, 5, GST_TYPE_SEGMENT, G_TYPE_UINT64,
+      G_TYPE_UINT64, G_TYPE_UINT64, GST_TYPE_STRUCTURE);
 
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &sink_template, GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD);

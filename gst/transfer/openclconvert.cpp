@@ -20,9 +20,10 @@
  * `chroma-resampler=nearest` does.
  *
  * `video-direction` rotates or mirrors in the same launch. `add-borders` keeps the aspect
- * ratio if the output has a different one. `video-direction=auto` follows the
- * image-orientation tag, and sends the tag downstream as rotate-0. A tag of the stream
- * takes precedence over a global one, and a new stream starts without tags.
+ * ratio if the output has a different one. Unlike that of `videoscale`, it is off by
+ * default. `video-direction=auto` follows the image-orientation tag, and sends the tag
+ * downstream as rotate-0. A tag of the stream takes precedence over a global one, and a
+ * new stream starts without tags.
  *
  * Regions of interest (#GstVideoRegionOfInterestMeta) are rotated, scaled and moved with
  * the image. They are clipped at its edges, and dropped if they lie outside. With GStreamer

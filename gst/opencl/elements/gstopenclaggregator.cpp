@@ -513,17 +513,14 @@ public:
   {
     GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
 
-    const opencl::ObjectLock lock (self);
-    for (GList *item = GST_ELEMENT (self)->sinkpads; item; item = item->next) {
-      GstVideoFrame *prepared = gst_video_aggregator_pad_get_prepared_frame (
-          GST_VIDEO_AGGREGATOR_PAD (item->data));
-      auto *pad = GST_OPENCL_AGGREGATOR_PAD (item->data);
-      if (!prepared || (klass->uses_pad && !klass->uses_pad (self, pad)))
+    add_prepared (self);
+    for (gsize i = inputs.size (); klass->uses_pad && i-- > 0;) {
+      if (klass->uses_pad (self, inputs[i].pad))
         continue;
-      GstOpenCLAggregatorInput input = {};
-      input.pad = GST_OPENCL_AGGREGATOR_PAD (gst_object_ref (pad));
-      inputs.push_back (input);
-      buffers.push_back (gst_buffer_ref (prepared->buffer));
+      gst_object_unref (inputs[i].pad);
+      gst_buffer_unref (buffers[i]);
+      inputs.erase (inputs.begin () + gssize (i));
+      buffers.erase (buffers.begin () + gssize (i));
     }
   }
 
@@ -558,6 +555,21 @@ public:
   guint size () const { return guint (inputs.size ()); }
 
 private:
+  void add_prepared (GstOpenCLAggregator *self)
+  {
+    const opencl::ObjectLock lock (self);
+    for (GList *item = GST_ELEMENT (self)->sinkpads; item; item = item->next) {
+      GstVideoFrame *prepared = gst_video_aggregator_pad_get_prepared_frame (
+          GST_VIDEO_AGGREGATOR_PAD (item->data));
+      if (!prepared)
+        continue;
+      GstOpenCLAggregatorInput input = {};
+      input.pad = GST_OPENCL_AGGREGATOR_PAD (gst_object_ref (item->data));
+      inputs.push_back (input);
+      buffers.push_back (gst_buffer_ref (prepared->buffer));
+    }
+  }
+
   std::vector<GstOpenCLAggregatorInput> inputs;
   std::vector<GstBuffer *> buffers; /* one per input */
 };

@@ -17,13 +17,18 @@ struct Cropped {
   GstVideoRectangle to = {0, 0, -1, -1}; /* w < 0: there is none */
   bool is_all = false; /* the caps describe the cropped part, not the frame */
 };
+
+struct PadSettings : GstOpenCLCompositorPlace {
+  opencl::Structure converter_config; /* has no effect */
+};
 } // namespace
 
 struct _GstOpenCLCompositorPad {
   GstOpenCLAggregatorPad parent;
 
-  opencl::Settings<GstOpenCLCompositorPlace> *settings;
+  opencl::Settings<PadSettings> *settings;
   Cropped cropped; /* of the last frame; object lock */
+  bool adds;       /* whether the operator is "add"; object lock */
 };
 
 G_DEFINE_FINAL_TYPE (
@@ -47,7 +52,7 @@ const opencl::EnumTypeOf<GstOpenCLCompositorSizing> sizing_type (
             "keep-aspect-ratio"},
     });
 
-const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
+const opencl::PropertyTable<PadSettings> properties = {
     {"xpos", "X position", "Left edge of the frame in the output, in pixels",
         &GstOpenCLCompositorPlace::x, {-LARGEST_SIDE, LARGEST_SIDE},
         opencl::controllable},
@@ -83,6 +88,9 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
         "Gaussian blur)",
         &GstOpenCLCompositorPlace::light_wrap_radius, {1, FARTHEST_WRAP},
         opencl::controllable},
+    {"converter-config", "Converter configuration",
+        "Accepted for applications that use compositor, without effect",
+        &PadSettings::converter_config, opencl::playing},
 };
 
 using Place = GstOpenCLCompositorPlace;
@@ -99,28 +107,6 @@ visible_part_of (const Place &place, const GstVideoInfo &info, const Cropped &cr
   visible.w -= place.crop_left + place.crop_right;
   visible.h -= place.crop_top + place.crop_bottom;
   return visible;
-}
-
-static gint
-scaled_side (gint side, guint n, guint d)
-{
-  return CLAMP (
-      gint (gst_util_uint64_scale_int (side, gint (n), gint (d))), 1, LARGEST_SIDE);
-}
-
-/* Neither width nor height is set. As in `compositor`, one of them stays: the height, if
- * both are possible, for the sake of interlaced video. */
-static void
-set_natural_size (Place &place, guint n, guint d)
-{
-  place.width = place.visible.w;
-  place.height = place.visible.h;
-  if (place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO)
-    return; /* keep_aspect_ratio () fits it */
-  if (guint (place.height) % n != 0 && guint (place.width) % d == 0)
-    place.height = scaled_side (place.width, d, n);
-  else
-    place.width = scaled_side (place.height, n, d);
 }
 
 /* Fits the frame into its place, and keeps its aspect ratio. */
@@ -140,44 +126,63 @@ keep_aspect_ratio (Place &place, guint n, guint d)
   }
 }
 
-/* `n` / `d`: aspect ratio of the visible part, in pixels of the output */
+/* Converts the place from pixels of the input to those of the output, whose width is `n` / `d`
+ * of the height. As in `compositor`, one side stays: the height, if both are possible, for
+ * the sake of interlaced video. */
 static void
-set_size (Place &place, guint n, guint d)
+convert_pixels (Place &place, guint n, guint d)
 {
-  if (place.width <= 0 && place.height <= 0)
-    set_natural_size (place, n, d);
-  else if (place.width <= 0)
-    place.width = scaled_side (place.visible.h, n, d);
-  else if (place.height <= 0)
-    place.height = place.visible.h;
+  auto scaled = [] (gint side, guint by, guint to) {
+    return CLAMP (
+        gint (gst_util_uint64_scale_int (side, gint (by), gint (to))), 1, LARGEST_SIDE);
+  };
+  if (guint (place.height) % n != 0 && guint (place.width) % d == 0)
+    place.height = scaled (place.width, d, n);
+  else
+    place.width = scaled (place.height, n, d);
+}
+
+/* Sets the size in the output. Sides that are not set are those of the visible part. */
+static bool
+set_size (Place &place, const GstVideoInfo &info, const GstOpenCLCompositorPixels &output)
+{
+  const bool fits = place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO;
+  const gint unset = output.zero_is_unscaled ? 0 : -1;
+  guint n, d;
+
+  place.width = place.width <= unset ? place.visible.w : place.width;
+  place.height = place.height <= unset ? place.visible.h : place.height;
+  if (place.visible.w <= 0 || place.visible.h <= 0 || place.width == 0
+      || place.height == 0
+      || !opencl::calculate_display_ratio (&n, &d, fits ? place.visible.w : place.width,
+          fits ? place.visible.h : place.height, {info.par_n, info.par_d},
+          {output.par_n, output.par_d}))
+    return false;
+  if (!fits)
+    convert_pixels (place, n, d);
   place.right = place.x + place.width;
   place.bottom = place.y + place.height;
-  if (place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO)
+  if (fits)
     keep_aspect_ratio (place, n, d);
+  return true;
 }
 
 GstOpenCLCompositorPlace
-gst_opencl_compositor_pad_get_place (GstOpenCLCompositorPad *pad, gint par_n, gint par_d)
+gst_opencl_compositor_pad_get_place (
+    GstOpenCLCompositorPad *pad, const GstOpenCLCompositorPixels &output)
 {
   Place place = pad->settings->committed ();
   GST_OBJECT_LOCK (pad);
   const GstVideoInfo info = GST_VIDEO_AGGREGATOR_PAD (pad)->info;
   const Cropped cropped = pad->cropped;
   GST_OBJECT_UNLOCK (pad);
-  const bool known =
-      info.finfo && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_UNKNOWN;
-  guint n, d;
 
-  if (known)
+  if (info.finfo && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_UNKNOWN)
     place.visible = visible_part_of (place, info, cropped);
   if (cropped.is_all)
     place.origin_x = cropped.to.x, place.origin_y = cropped.to.y;
-  if (place.visible.w <= 0 || place.visible.h <= 0
-      || !opencl::calculate_display_ratio (&n, &d, place.visible.w, place.visible.h,
-          {info.par_n, info.par_d}, {par_n, par_d}))
+  if (!set_size (place, info, output))
     place.width = place.height = 0;
-  else
-    set_size (place, n, d);
   return place;
 }
 
@@ -202,6 +207,24 @@ gst_opencl_compositor_pad_read_crop (GstOpenCLCompositorPad *pad, GstBuffer *fra
   GST_OBJECT_UNLOCK (pad);
 }
 
+/* As `compositor`, which then chooses caps that have alpha, or need no alpha any more. GStreamer
+ * Editing Services rely on it: a transition places its frames together with the first new
+ * operator, and caps that were fixed before do not have room for them. */
+static void
+renegotiate_for_operator (GstOpenCLCompositorPad *pad)
+{
+  const bool adds =
+      pad->settings->committed ().blend_operator == GST_OPENCL_COMPOSITOR_ADD;
+  GST_OBJECT_LOCK (pad);
+  const bool changes = adds != pad->adds;
+  pad->adds = adds;
+  GST_OBJECT_UNLOCK (pad);
+  GstObject *aggregator = changes ? gst_object_get_parent (GST_OBJECT (pad)) : nullptr;
+  if (aggregator)
+    gst_pad_mark_reconfigure (GST_AGGREGATOR_SRC_PAD (aggregator));
+  gst_clear_object (&aggregator);
+}
+
 static void
 gst_opencl_compositor_pad_class_init (GstOpenCLCompositorPadClass *klass)
 {
@@ -212,6 +235,8 @@ gst_opencl_compositor_pad_class_init (GstOpenCLCompositorPadClass *klass)
 static void
 gst_opencl_compositor_pad_init (GstOpenCLCompositorPad *pad)
 {
-  pad->settings = new opencl::Settings<GstOpenCLCompositorPlace> (pad, properties);
+  pad->settings = new opencl::Settings<PadSettings> (pad, properties);
   pad->cropped = {};
+  g_signal_connect (
+      pad, "notify::operator", G_CALLBACK (renegotiate_for_operator), nullptr);
 }

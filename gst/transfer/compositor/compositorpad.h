@@ -24,12 +24,23 @@ G_END_DECLS
 void gst_opencl_compositor_pad_read_crop (GstOpenCLCompositorPad *pad, GstBuffer *frame);
 
 /**
- * gst_opencl_compositor_pad_get_place:
+ * GstOpenCLCompositorPixels:
  * @par_n: numerator of the output's pixel-aspect-ratio
  * @par_d: denominator of the output's pixel-aspect-ratio
+ * @zero_is_unscaled: whether a width or height of 0 is that of the input, else it hides it
+ *
+ * How the sizes of pads become sizes in the output.
+ */
+struct GstOpenCLCompositorPixels {
+  gint par_n, par_d;
+  gboolean zero_is_unscaled;
+};
+
+/**
+ * gst_opencl_compositor_pad_get_place:
  *
  * Returns: the place for the current properties. An unset width or height is that of the
  *   visible part, in pixels of the output
  */
 GstOpenCLCompositorPlace gst_opencl_compositor_pad_get_place (
-    GstOpenCLCompositorPad *pad, gint par_n, gint par_d);
+    GstOpenCLCompositorPad *pad, const GstOpenCLCompositorPixels &output);

@@ -5,6 +5,7 @@
  */
 #include "tests/check/opencl-check.hpp"
 
+#include <gst/base/gstaggregator.h>
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
 #include <gst/opencl/gstopenclmemory.h>
@@ -90,6 +91,24 @@ TEST (test_openclconvertbin_is_upload_conversion_and_download)
           + std::string ("openclupload ! openclconvert scale-method=nearest ! "
                          "opencldownload")
           + small);
+}
+
+/* Rectangles are those of videoconvertscale. */
+TEST_ROWS (test_openclconvertbin_adds_borders_as_videoconvertscale,
+    {"RGBA,width=320,height=180,pixel-aspect-ratio=1/1",
+        "I420,width=200,height=200,pixel-aspect-ratio=1/1",
+        "RGBA,width=200,height=201,pixel-aspect-ratio=1/1",
+        "I420,width=336,height=78,pixel-aspect-ratio=1/1",
+        "RGBA,width=333,height=77,pixel-aspect-ratio=1/1",
+        "I420,width=64,height=48,pixel-aspect-ratio=2/1", "I420,width=64,height=48"})
+{
+  const std::string from = "videotestsrc num-buffers=2 pattern=white ! "
+                           "video/x-raw,format=RGBA,width=101,height=57 ! ";
+  const std::string to = " ! video/x-raw,format=" + std::string (row)
+                         + " ! appsink "
+                           "name=out sync=false";
+  expect_same_frames (
+      from + "openclconvertbin add-borders=true" + to, from + "videoconvertscale" + to);
 }
 
 TEST (test_openclconvertbin_has_the_properties_of_openclconvert)
@@ -228,6 +247,61 @@ TEST (test_openclcompositorbin_forwards_properties_and_pads)
   g_object_get (place, "ypos", &x, nullptr);
   expect_equal (x, 5);
   gst_element_release_request_pad (bin, pad);
+}
+
+/* All but threads of the CPU, and a property that only the constructor sets */
+TEST (test_openclcompositorbin_has_the_properties_of_compositor)
+{
+  LoneElement bin ("openclcompositorbin");
+  Owned<GstElement> compositor = gst_element_factory_make ("compositor", nullptr);
+  Owned<GstPad> pad = gst_element_request_pad_simple (bin, "sink_%u");
+  Owned<GstPad> reference = gst_element_request_pad_simple (compositor, "sink_%u");
+  const std::pair<gpointer, gpointer> pairs[] = {
+      {bin.element.operator->(), compositor.operator->()},
+      {pad.operator->(), reference.operator->()}};
+  for (const auto &[ours, theirs] : pairs) {
+    guint n;
+    GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (theirs), &n);
+    for (guint i = 0; i < n; i++) {
+      const std::string name = specs[i]->name;
+      GParamSpec *own =
+          g_object_class_find_property (G_OBJECT_GET_CLASS (ours), name.c_str ());
+      fail_unless (
+          own || name == "max-threads" || name == "force-live", "no %s", name.c_str ());
+    }
+    g_free (specs);
+  }
+  g_object_set (bin.element.operator->(), "ignore-inactive-pads", TRUE, nullptr);
+  Owned<GstElement> mix = part_of (bin, "openclcompositor");
+  fail_unless (gst_aggregator_get_ignore_inactive_pads (
+      reinterpret_cast<GstAggregator *> (mix.operator->())));
+}
+
+TEST (test_openclcompositorbin_emits_signals_of_the_aggregator)
+{
+  Pipeline pipeline (std::string (bars)
+                     + "openclcompositorbin name=mix emit-signals=true "
+                       "sink_0::emit-signals=true ! fakesink");
+  guint selected = 0, consumed = 0;
+  const auto count = +[] (guint *counter) { ++*counter; };
+  g_signal_connect_swapped (
+      pipeline["mix"], "samples-selected", G_CALLBACK (count), &selected);
+  g_signal_connect_swapped (pipeline.pad ("mix", "sink_0").operator->(),
+      "buffer-consumed", G_CALLBACK (count), &consumed);
+  pipeline.play_to_eos ();
+  expect_equal (selected, 2u);
+  expect_equal (consumed, 2u);
+}
+
+/* `smptealpha` drops the colorimetry, which is of full range. */
+TEST (test_openclcompositorbin_keeps_the_range_of_transitions)
+{
+  const std::string source = "videotestsrc num-buffers=2 pattern=red ! video/x-raw,"
+                             "format=I420,width=32,height=32,colorimetry=1:4:0:0 ! ";
+  expect_same_frames (
+      source + "queue ! smptealpha ! queue ! openclcompositorbin background=black"
+          + to_rgba,
+      source + "openclcompositorbin background=black" + to_rgba);
 }
 
 TEST (test_openclcompositorbin_gives_back_what_a_pad_took)

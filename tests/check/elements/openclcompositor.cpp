@@ -1468,12 +1468,17 @@ static const char *const shapes[] = {"720,height=576,pixel-aspect-ratio=16/15",
  * that keep their aspect ratio. */
 TEST_ROWS (test_compositor_pixel_aspect_ratio_size, shapes)
 {
-  for (const char *output : {"", ",pixel-aspect-ratio=1/1", ",pixel-aspect-ratio=4/3"})
+  static const struct {
+    const char *output, *size;
+  } cases[] = {{"", ""}, {",pixel-aspect-ratio=1/1", ""}, {",pixel-aspect-ratio=4/3", ""},
+      {"", "sink_0::width=90"}, {"", "sink_0::height=51"},
+      {",pixel-aspect-ratio=4/3", "sink_0::width=96 sink_0::height=40"}};
+  for (const auto &[output, size] : cases)
     for (const char *policy : {"none", "keep-aspect-ratio"}) {
       const std::string source =
           text ("videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=%s ! ", row);
-      const std::string pads =
-          text (" sink_0::sizing-policy=%s sink_0::xpos=7 sink_0::ypos=3 ! ", policy);
+      const std::string pads = text (
+          " sink_0::sizing-policy=%s sink_0::xpos=7 sink_0::ypos=3 %s ! ", policy, size);
       Mix theirs (
           source + "compositor name=mix" + pads + "video/x-raw" + output + " ! fakesink");
       Mix ours (source + "openclupload ! openclcompositor name=mix" + pads + DEVICE
@@ -1483,8 +1488,54 @@ TEST_ROWS (test_compositor_pixel_aspect_ratio_size, shapes)
       const GstVideoInfo got = output_of (ours), wanted = output_of (theirs);
       expect_near (std::array{got.width, got.height},
           std::array{wanted.width, wanted.height}, g_str_equal (policy, "none") ? 0 : 1,
-          policy);
+          pads);
     }
+}
+
+TEST (test_compositor_zero_size_is_unscaled)
+{
+  std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 20, 10, 1)),
+      layer_of (random_picture ("RGBA", 8, 6, 2))};
+  layers[1].width = 0;
+  check_blend (layers, composed (layers, ""), "checker");
+  check_blend ({layers[0]}, composed (layers, "zero-size-is-unscaled=false"), "checker");
+}
+
+/* As of GStreamer Editing Services, which place a transition's frames while it plays: the
+ * output is negotiated again if a pad begins or ends to add, and not for another place. */
+TEST_ROWS (test_compositor_operator_negotiates_size, {"compositor", "openclcompositor"})
+{
+  const std::string mixer = row;
+  Mix mix (
+      mixer
+      + " name=mix sink_0::operator=add ! appsink name=out sync=false "
+        "appsrc name=in0 format=time caps=video/x-raw,format=RGBA,width=20,height=10,"
+        "framerate=25/1 ! "
+      + (mixer == "compositor" ? "" : "openclupload ! ") + "mix.sink_0");
+  Owned<GstPad> pad = mix.pad ("mix", "sink_0");
+  mix.start ();
+  int frame = 0;
+  const auto width = [&] {
+    GstBuffer *buffer = buffer_of (Bytes (800, 255));
+    GST_BUFFER_PTS (buffer) = guint64 (frame++) * 40 * GST_MSECOND;
+    GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
+    expect_equal (
+        gst_app_src_push_buffer (GST_APP_SRC (mix["in0"]), buffer), GST_FLOW_OK);
+    if (frame == 1)
+      return 0; /* its end is not known yet */
+    GstVideoInfo info;
+    Owned<GstSample> sample = mix.pull ();
+    fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+    return info.width;
+  };
+  width ();
+  expect_equal (width (), 20);
+  g_object_set (pad.operator->(), "xpos", 30, nullptr);
+  width ();
+  expect_equal (width (), 20);
+  set_together (pad.operator->(), "operator=over");
+  width ();
+  expect_equal (width (), 50);
 }
 
 TEST (test_compositor_output_has_the_colours_of_its_lowest_picture)
@@ -1882,7 +1933,7 @@ TEST (test_compositor_navigation_events_reach_pads_under_the_pointer)
   layers[1].picture.info.par_n = 2;
   layers[1].x = 60;
   layers[1].y = 30;
-  layers[1].width = 80;
+  layers[1].width = 40; /* of these wide pixels */
   layers[1].height = 20;
   Mix mix (description_of (layers, ""));
   Points points[2];

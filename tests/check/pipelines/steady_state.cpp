@@ -6,7 +6,11 @@
 #include "tests/check/opencl-counting.hpp"
 #include "tests/check/harness.hpp"
 
+#include <gst/controller/gstdirectcontrolbinding.h>
+#include <gst/controller/gstinterpolationcontrolsource.h>
+
 #include <algorithm>
+#include <functional>
 #include <malloc.h>
 
 using namespace check;
@@ -148,9 +152,12 @@ count_frame (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 
 /* Plays `line` until all values of `watch` are recorded, or memory is flat. */
 void
-run_until_noted (const std::string &line, Watch &watch)
+run_until_noted (
+    const std::string &line, Watch &watch,
+    const std::function<void (Pipeline &)> &prepare = [] (Pipeline &) {})
 {
   Pipeline pipeline (line + " ! fakesink name=out");
+  prepare (pipeline);
   gst_pad_add_probe (pipeline.pad ("out", "sink"), GST_PAD_PROBE_TYPE_BUFFER, count_frame,
       &watch, nullptr);
   pipeline.start ();
@@ -175,6 +182,46 @@ TEST_ROWS (
   const unsigned late = watch.calls[3] - watch.calls[2];
   fail_unless (std::min (early, late) <= row.late_allocations,
       "%u and %u calls that allocate, each in 1000 frames", early, late);
+}
+
+/* Lets a property of a pad swing between two values, each time in so many seconds. */
+static void
+animate (GstPad *pad, const char *property, double from, double to, guint seconds)
+{
+  GstControlSource *source = gst_interpolation_control_source_new ();
+  g_object_set (source, "mode", GST_INTERPOLATION_MODE_LINEAR, nullptr);
+  for (guint n = 0; n * seconds < 60; n++)
+    gst_timed_value_control_source_set (GST_TIMED_VALUE_CONTROL_SOURCE (source),
+        n * seconds * GST_SECOND, n % 2 ? to : from);
+  fail_unless (gst_object_add_control_binding (GST_OBJECT (pad),
+      gst_direct_control_binding_new_absolute (GST_OBJECT (pad), property, source)));
+  gst_object_unref (source);
+}
+
+/* On a CPU, opaque layers are scaled before they are blended. */
+TEST_ROWS (test_animated_layers_allocate_nothing, {"RGBA", "I420"})
+{
+  const std::string frames =
+      " videotestsrc ! video/x-raw,width=48,height=32,framerate=25/1,"
+      "format="
+      + std::string (row) + " ! openclupload ! mix.";
+  Watch watch{{25, 525, 1025}};
+  run_until_noted (frames + "sink_0" + frames
+                       + "sink_1 openclcompositor name=mix ! "
+                         "video/x-raw(memory:OpenCLMemory),width=64,height=48",
+      watch, [] (Pipeline &pipeline) {
+        Owned<GstPad> pad = pipeline.pad ("mix", "sink_1");
+        animate (pad, "xpos", -20, 40, 3);
+        animate (pad, "ypos", -10, 30, 7);
+        animate (pad, "width", 10, 60, 2);
+        animate (pad, "height", 8, 40, 25);
+        animate (pad, "alpha", 0.2, 0.9, 5);
+      });
+  /* A pool may allocate its last buffers late, on a busy machine. */
+  const unsigned early = watch.calls[1] - watch.calls[0];
+  const unsigned late = watch.calls[2] - watch.calls[1];
+  fail_unless (std::min (early, late) == 0 && std::max (early, late) <= 8,
+      "%u and %u calls that allocate, each in 500 frames", early, late);
 }
 
 /* A leak of 100 bytes per frame would be 900 KiB in each interval. On a busy machine an
