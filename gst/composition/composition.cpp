@@ -653,57 +653,109 @@ Composition::copy (const Frame &frame, gsize first, gsize end, GError **error)
   return true;
 }
 
-/* --- scaled layers on a CPU --- */
+/* --- layers that are converted before --- */
 
-/* Opaque layers of which all is visible are scaled in their own format, in two passes. With
- * alpha, colours would need weights. */
-static bool
-is_scaled_before (const Layer &layer, const GstVideoInfo &output)
+namespace {
+/* Returns true if all of the frame is visible, in a place that the output can hold. */
+bool
+is_whole (const Layer &layer, const GstVideoInfo &output)
 {
   const GstOpenCLCompositorPlace &place = layer.place;
   const GstVideoRectangle &visible = place.visible;
-  return (visible.w != place.width || visible.h != place.height) && !layer.interlaced
-         && !GST_VIDEO_INFO_HAS_ALPHA (layer.info) && visible.x == 0 && visible.y == 0
-         && visible.w == layer.info->width && visible.h == layer.info->height
-         && place.width <= output.width && place.height <= output.height
-         && RowScaler::can_scale (*layer.info, place.width, place.height);
-}
-
-static std::string
-scaling_options (const GstVideoInfo &in, const GstVideoInfo &out)
-{
-  std::string options = " -DCOLORS=COLORS_COPY -DFIELDS=1 -DDITHER=0";
-  opencl::define_samples (options, "IN", in, GST_VIDEO_INFO_IS_GRAY (&in));
-  opencl::define_samples (options, "OUT", out, GST_VIDEO_INFO_IS_GRAY (&out));
-  opencl::define_chroma (options, "IN", in, true);
-  opencl::define_chroma (options, "OUT", out, true);
-  return options;
-}
-
-/* Returns the scaled layer without its frame. Its chroma stays subsampled only if it will
- * be copied, as blending it would blur it. */
-static GstVideoInfo
-scaled_info (const Layer &layer, const GstVideoInfo &output)
-{
-  const GstOpenCLCompositorPlace &place = layer.place;
-  Layer scaled = layer;
-  GstVideoInfo info;
-  scaled.place.visible = {0, 0, place.width, place.height};
-  const bool stays = !GST_VIDEO_INFO_IS_YUV (layer.info) || is_copied (scaled, output);
-  gst_video_info_set_format (&info,
-      stays ? GST_VIDEO_INFO_FORMAT (layer.info) : GST_VIDEO_FORMAT_Y444,
-      guint (place.width), guint (place.height));
-  info.colorimetry = layer.info->colorimetry;
-  info.chroma_site = layer.info->chroma_site;
-  return info;
+  return visible.x == 0 && visible.y == 0 && visible.w == layer.info->width
+         && visible.h == layer.info->height && place.width <= output.width
+         && place.height <= output.height;
 }
 
 bool
-ScaledLayer::is_steady (const Layer &layer, const GstVideoInfo &output)
+is_scaled (const GstOpenCLCompositorPlace &place)
+{
+  return place.visible.w != place.width || place.visible.h != place.height;
+}
+
+/* A scaled layer with alpha or in light is left to the blending kernel, which weights colours. A
+ * CPU scales in two passes. */
+bool
+is_scaled_before (
+    const Layer &layer, const GstVideoInfo &output, bool linear, bool is_cpu)
+{
+  const GstOpenCLCompositorPlace &place = layer.place;
+  return is_scaled (place) && !linear && !layer.interlaced
+         && !GST_VIDEO_INFO_HAS_ALPHA (layer.info) && is_whole (layer, output)
+         && (!is_cpu || RowScaler::can_scale (*layer.info, place.width, place.height));
+}
+
+/* A GPU converts each pixel once, instead of in the blending kernel, which is slow for it. */
+bool
+is_colored_before (const Layer &layer, const GstVideoInfo &output)
+{
+  return !is_scaled (layer.place) && !is_of_words (*layer.info) && !layer.interlaced
+         && is_whole (layer, output);
+}
+
+/* Returns frames of the same format and colours in another size. */
+GstVideoInfo
+with_size (const GstVideoInfo &info, gint width, gint height)
+{
+  GstVideoInfo sized;
+  gst_video_info_set_format (
+      &sized, GST_VIDEO_INFO_FORMAT (&info), guint (width), guint (height));
+  sized.colorimetry = info.colorimetry;
+  sized.chroma_site = info.chroma_site;
+  return sized;
+}
+
+/* Returns the scaled layer without its frame. It keeps its format if it will be copied. Else a
+ * GPU makes the pixels that are blended, and a CPU keeps what is not subsampled. */
+GstVideoInfo
+converted_info (const Layer &layer, const GstVideoInfo &output, bool is_cpu)
+{
+  const GstOpenCLCompositorPlace &place = layer.place;
+  Layer made = layer;
+  made.place.visible = {0, 0, place.width, place.height};
+  const bool stays = is_copied (made, output);
+  GstVideoInfo info =
+      stays || is_cpu ? *layer.info : blended_info (output); /* format and colours */
+  info = with_size (info, place.width, place.height);
+  if (is_cpu && !stays && GST_VIDEO_INFO_IS_YUV (&info)) {
+    const GstVideoColorimetry colorimetry = info.colorimetry;
+    gst_video_info_set_format (
+        &info, GST_VIDEO_FORMAT_Y444, guint (place.width), guint (place.height));
+    info.colorimetry = colorimetry;
+    info.chroma_site = layer.info->chroma_site;
+  }
+  return info;
+}
+} // namespace
+
+bool
+StoredConversion::adapt (GstOpenCLContext *context, const GstVideoInfo &input,
+    const GstVideoInfo &output, const GstVideoInfo &stored, GError **error)
+{
+  if (in.finfo && gst_video_info_is_equal (&in, &input)
+      && gst_video_info_is_equal (&out, &output))
+    return true;
+  in = {};
+  out = output;
+  const Conversion how = {input, output, {0, 0, output.width, output.height}};
+  if (!converter.prepare (context, how, error)
+      || !memory.resize (context, stored.size, error))
+    return false;
+  frame.info = stored;
+  frame.data = memory ();
+  frame.size = stored.size;
+  frame.n_planes = GST_VIDEO_INFO_N_PLANES (&stored);
+  std::copy_n (stored.offset, GST_VIDEO_MAX_PLANES, frame.offset);
+  std::copy_n (stored.stride, GST_VIDEO_MAX_PLANES, frame.stride);
+  in = input;
+  return true;
+}
+
+bool
+ConvertedLayer::is_steady (const Layer &layer, const GstVideoInfo &wanted)
 {
   static const guint enough = 250;
-  const GstVideoInfo wanted = scaled_info (layer, output);
-  const bool is_new = !in.finfo || !gst_video_info_is_equal (&in, layer.info);
+  const bool is_new = !made.in.finfo || !gst_video_info_is_equal (&made.in, layer.info);
   const bool is_same = !is_new && gst_video_info_is_equal (&last, &wanted);
 
   frames_of_size = is_new ? enough : is_same ? frames_of_size + 1 : 0;
@@ -712,62 +764,81 @@ ScaledLayer::is_steady (const Layer &layer, const GstVideoInfo &output)
 }
 
 bool
-ScaledLayer::adapt (GstOpenCLContext *context, const Layer &layer,
+ConvertedLayer::convert (GstOpenCLContext *context, cl_command_queue queue, Layer &layer,
     const GstVideoInfo &wanted, GError **error)
 {
-  if (in.finfo && gst_video_info_is_equal (&in, layer.info)
-      && gst_video_info_is_equal (&out, &wanted))
-    return true;
-  in = {};
-  out = wanted;
-  if (!scaler.prepare (context, ScaleMethod::bilinear, *layer.info, out,
-          scaling_options (*layer.info, out), error)
-      || !memory.resize (context, out.size, error))
+  if (!made.adapt (context, *layer.info, wanted, wanted, error))
     return false;
-  frame.info = out;
-  frame.data = memory ();
-  frame.size = out.size;
-  frame.n_planes = GST_VIDEO_INFO_N_PLANES (&out);
-  std::copy_n (out.offset, GST_VIDEO_MAX_PLANES, frame.offset);
-  std::copy_n (out.stride, GST_VIDEO_MAX_PLANES, frame.stride);
-  in = *layer.info;
+  made.frame.buffer = layer.frame->buffer;
+  if (!made.converter.enqueue (queue, *layer.frame, made.frame, error))
+    return false;
+  layer.frame = &made.frame;
+  layer.info = &made.out;
+  layer.place.visible = {0, 0, made.out.width, made.out.height};
   return true;
 }
 
-bool
-ScaledLayer::scale (GstOpenCLContext *context, cl_command_queue queue, Layer &layer,
-    const GstVideoInfo &output, GError **error)
+/* Returns the conversions of layers by their index. */
+static ConvertedLayer &
+at_index (std::vector<std::unique_ptr<ConvertedLayer>> &all, gsize index)
 {
-  if (!adapt (context, layer, scaled_info (layer, output), error)
-      || !scaler.enqueue_scaling (queue, *layer.frame, frame,
-          opencl::layout_of (in, *layer.frame), opencl::layout_of_output (out, frame),
-          colors, error))
-    return false;
-  frame.buffer = layer.frame->buffer;
-  layer.frame = &frame;
-  layer.info = &out;
-  layer.place.visible = {0, 0, out.width, out.height};
-  return true;
+  while (all.size () <= index)
+    all.push_back (std::make_unique<ConvertedLayer> ());
+  return *all[index];
 }
 
 bool
 Composition::scale_layers (std::vector<Layer> &layers, const GstVideoInfo &info,
-    cl_command_queue queue, GError **error)
+    cl_command_queue queue, bool linear, GError **error)
 {
-  scaled.resize (std::max (scaled.size (), layers.size ()));
   for (gsize i = 0; i < layers.size (); i++) {
-    if (!is_scaled_before (layers[i], info))
+    if (!is_scaled_before (layers[i], info, linear, is_cpu))
       continue;
-    if (!scaled[i])
-      scaled[i] = std::make_unique<ScaledLayer> ();
-    if (scaled[i]->is_steady (layers[i], info)
-        && !scaled[i]->scale (context, queue, layers[i], info, error))
+    const GstVideoInfo wanted = converted_info (layers[i], info, is_cpu);
+    ConvertedLayer &layer = at_index (scaled, i);
+    if (layer.is_steady (layers[i], wanted)
+        && !layer.convert (context, queue, layers[i], wanted, error))
+      return false;
+  }
+  return true;
+}
+
+/* Converts layers that a GPU blends. */
+bool
+Composition::color_layers (std::vector<Layer> &layers, gsize first, gsize end,
+    const GstVideoInfo &info, cl_command_queue queue, GError **error)
+{
+  for (gsize i = first; !is_cpu && i < end; i++) {
+    Layer &layer = layers[i];
+    GstVideoInfo wanted = blended_info (info);
+    wanted = with_size (wanted, layer.info->width, layer.info->height);
+    if (is_colored_before (layer, info)
+        && !at_index (colored, i).convert (context, queue, layer, wanted, error))
       return false;
   }
   return true;
 }
 
 /* --- a frame --- */
+
+/* A GPU blends a whole YUV output in RGB, and then converts that: each pixel once, not those
+ * beside a block of chroma again. */
+bool
+Composition::blend_and_store (
+    const Frame &frame, CompositorBackground background, GError **error)
+{
+  const bool whole = is_inside ({0, 0, frame.info.width, frame.info.height}, frame.area);
+  if (is_cpu || !frame.is_subsampled () || !whole || frame.abilities & INTERLACED)
+    return blend_area (frame, background, error);
+  if (!rgb.adapt (context, frame.blended, frame.info, frame.blended, error))
+    return false;
+  rgb.frame.buffer = frame.output.buffer;
+  rgb.frame.queue = frame.output.queue;
+  const Frame inner = {frame.layers, frame.blended, frame.blended, rgb.frame,
+      frame.abilities, frame.end, frame.area};
+  return blend_area (inner, background, error)
+         && rgb.converter.enqueue (frame.output.queue, rgb.frame, frame.output, error);
+}
 
 /* Copies the highest layers if their samples can be copied, and blends the others. If
  * copied layers are also below all others, only the area of the others is blended. */
@@ -776,24 +847,27 @@ Composition::blend (std::vector<Layer> layers, const GstVideoInfo &info,
     const GstOpenCLFrame &output, CompositorBackground background, bool linear,
     GError **error)
 {
-  if (is_cpu && !linear && !scale_layers (layers, info, output.queue, error))
+  if (!scale_layers (layers, info, output.queue, linear, error))
     return false;
   const GstVideoInfo blended = blended_info (info);
   const GstVideoRectangle whole = {0, 0, info.width, info.height};
-  Frame frame = {layers, info, blended, output, abilities_for (layers, blended, linear),
-      layers.size (), whole};
-  gsize lowest = 0; /* layers below all others that are copied */
+  GstVideoRectangle area = whole;
+  gsize end = layers.size (), lowest = 0; /* layers below all others that are copied */
 
-  while (frame.end > 0 && is_copied (layers[frame.end - 1], info))
-    frame.end--;
+  while (end > 0 && is_copied (layers[end - 1], info))
+    end--;
   while (lowest < layers.size () && is_copied (layers[lowest], info))
     lowest++;
   if (are_covering (whole, layers.data (), layers.data () + lowest, info))
-    frame.area = area_of (layers, lowest, frame.end, info);
-  if (is_inside (whole, frame.area))
+    area = area_of (layers, lowest, end, info);
+  if (is_inside (whole, area))
     lowest = 0;
+  if (!color_layers (layers, lowest, end, info, output.queue, error))
+    return false;
+  const Frame frame = {
+      layers, info, blended, output, abilities_for (layers, blended, linear), end, area};
   return copy (frame, 0, lowest, error)
-         && (frame.area.w <= 0 || blend_area (frame, background, error))
-         && copy (frame, std::max (lowest, frame.end), layers.size (), error);
+         && (area.w <= 0 || blend_and_store (frame, background, error))
+         && copy (frame, std::max (lowest, end), layers.size (), error);
 }
 } // namespace transfer

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "compositorplace.h"
-#include "scaling.hpp"
+#include "converter.hpp"
 
 #include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
@@ -50,28 +50,33 @@ bool are_transfer_functions_known (
 /* Removes layers that cannot be seen: an opaque layer above covers them completely. */
 void remove_hidden_layers (std::vector<Layer> &layers, const GstVideoInfo &output);
 
-/* A layer that is scaled before it is blended */
-class ScaledLayer {
+/* A conversion with memory for the frame on one side of it */
+struct StoredConversion {
+  /* Prepares a conversion from `input` to `output`, with memory for `stored`, one of them. */
+  bool adapt (GstOpenCLContext *context, const GstVideoInfo &input,
+      const GstVideoInfo &output, const GstVideoInfo &stored, GError **error);
+
+  GstVideoInfo in = {}, out = {};
+  FrameConverter converter;
+  opencl::WorkBuffer memory;
+  GstOpenCLFrame frame = {};
+};
+
+/* A layer that is converted or scaled before it is blended */
+class ConvertedLayer {
 public:
   /* Returns false while the size changes, as in an animation: each size needs new tables and
    * memory. The blending kernel scales such a layer. */
-  bool is_steady (const Layer &layer, const GstVideoInfo &output);
+  bool is_steady (const Layer &layer, const GstVideoInfo &wanted);
 
-  /* Replaces the frame of `layer` by a scaled one, which this owns. */
-  bool scale (GstOpenCLContext *context, cl_command_queue queue, Layer &layer,
-      const GstVideoInfo &output, GError **error);
+  /* Replaces the frame of `layer` by a frame of `wanted`, which this owns. */
+  bool convert (GstOpenCLContext *context, cl_command_queue queue, Layer &layer,
+      const GstVideoInfo &wanted, GError **error);
 
 private:
-  bool adapt (GstOpenCLContext *context, const Layer &layer, const GstVideoInfo &wanted,
-      GError **error);
-
-  GstVideoInfo in = {}, out = {};
-  GstVideoInfo last = {};   /* result of the last frame, if that was scaled */
+  StoredConversion made;
+  GstVideoInfo last = {};   /* wanted for the last frame */
   guint frames_of_size = 0; /* since it changed */
-  opencl::FixedPointRow colors[3] = {};
-  RowScaler scaler;
-  opencl::WorkBuffer memory;
-  GstOpenCLFrame frame = {};
 };
 
 /* Blends up to eight layers in one launch. Further launches blend more layers, and get
@@ -104,7 +109,11 @@ private:
   static guint abilities_for (
       const std::vector<Layer> &layers, const GstVideoInfo &blended, bool linear);
   bool scale_layers (std::vector<Layer> &layers, const GstVideoInfo &info,
-      cl_command_queue queue, GError **error);
+      cl_command_queue queue, bool linear, GError **error);
+  bool color_layers (std::vector<Layer> &layers, gsize first, gsize end,
+      const GstVideoInfo &info, cl_command_queue queue, GError **error);
+  bool blend_and_store (
+      const Frame &frame, CompositorBackground background, GError **error);
   bool is_wide (guint abilities) const;
   opencl::Kernel *choose_kernel (const Frame &frame, guint abilities, GError **error);
   bool launch (const Frame &frame, const Launch &what, GError **error);
@@ -125,8 +134,10 @@ private:
   GstOpenCLContext *context = nullptr;
   bool is_cpu = false;
   opencl::FrameKernel blending[ALL + 1], copying;
-  std::vector<std::unique_ptr<ScaledLayer>> scaled; /* by the layer's index */
-  cl::Buffer carried;                               /* between launches */
+  std::vector<std::unique_ptr<ConvertedLayer>> scaled, colored; /* by the layer's index */
+  StoredConversion
+      rgb; /* on a GPU: from blended pixels, which are stored, to a YUV output */
+  cl::Buffer carried; /* between launches */
   gsize carried_pixels = 0;
 
   /* Kernels that blur the light for a layer with WRAP: along rows, and on a CPU also
