@@ -49,7 +49,9 @@ CLIPS = {  # name: pattern, width, height, rate, format, encoder and container
 }
 TRACKS = [(320, 240, 15), (320, 180, 10), (256, 192, 12)]
 TRANSITIONS = ["CROSSFADE", "BAR_WIPE_LR", "BOX_WIPE_TL", "IRIS_RECT", "CLOCK_CW12", "FADE_IN"]
-EFFECTS = ["videobalance saturation=0.4", "videoflip method=horizontal-flip", "gamma gamma=1.6"]
+# Those that make no colours outside RGB, which compositor keeps in Y'CbCr
+EFFECTS = ["videobalance saturation=0.4", "videoflip method=horizontal-flip",
+           "videoflip method=rotate-180"]
 KEY = "greenscreenbin background-color=0 auto-key=none key-color=0xff00ff00"
 # compositor blends with weights of eight bits, in Y'CbCr of eight bits, and scales by another
 # filter. In 4:2:0 it moves layers that are at odd places.
@@ -200,11 +202,12 @@ def render(mixer, seed, folder):
     pipeline.set_state(Gst.State.PLAYING)
     frames = sink.get_by_name("frames")
     made = []
-    while sample := frames.try_pull_sample(20 * Gst.SECOND):
+    while sample := frames.try_pull_sample(90 * Gst.SECOND):
         buffer = sample.get_buffer()
         made.append(numpy.frombuffer(buffer.extract_dup(0, buffer.get_size()), "u1"))
     error = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
     assert not error, error.parse_error()
+    assert frames.is_eos(), f"{mixer}, timeline {seed}: no frame for 90 s after {len(made)}"
     assert set(mixers_of(pipeline)) == {mixer}, set(mixers_of(pipeline))
     pipeline.set_state(Gst.State.NULL)
     numpy.save(folder / f"{mixer}-{seed}.npy", numpy.reshape(made, (len(made), *size, 4)))
@@ -230,7 +233,7 @@ def difference(seed, folder):
     """Largest mean and 99th percentile of a frame, and largest difference of a sample"""
     expected, mixed = (numpy.load(folder / f"{mixer}-{seed}.npy") for mixer in MIXERS)
     assert mixed.shape == expected.shape and len(mixed) >= 10, (seed, mixed.shape, expected.shape)
-    assert len({frame.tobytes() for frame in mixed}) > 4, seed
+    assert len({frame.tobytes() for frame in mixed}) > 1, seed
     apart = abs(mixed[..., :3].astype("i2") - expected[..., :3]).reshape(len(mixed), -1)
     found = apart.mean(1).max(), numpy.percentile(apart, 99, axis=1).max(), apart.max()
     print(f"timeline {seed}: {len(mixed)} frames, mean {found[0]:.2f}, 99 % {found[1]:.0f}, "
