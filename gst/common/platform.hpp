@@ -184,10 +184,12 @@ void end_with_parent (const std::string &id);
  * it does not vary. Returns an empty vector on Windows. */
 std::vector<double> resources_of_process ();
 
-/* Returns the path of the helper program `name`, or an empty string if there is none. Looks
- * in the folder gstreamer-opencl-1.0 beside the library or program that contains this code,
+/* Returns the path of the helper file `name`, or an empty string if there is none. Looks in
+ * the folder gstreamer-opencl-1.0 beside the library or program that contains this code,
  * then beside it, as in a build folder. */
-std::string find_helper_program (const char *name);
+std::string find_helper_file (const std::string &name);
+/* The same for a program, whose file may have an extension */
+std::string find_helper_program (const std::string &name);
 
 /* Returns the name, release and machine of the operating system, such as "Linux 6.1 x86_64". */
 std::string name_of_system ();

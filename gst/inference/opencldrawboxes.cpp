@@ -26,6 +26,7 @@
  */
 #include "elements.h"
 
+#include <gst/common/cairo.hpp>
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/text.hpp>
 #include <gst/opencl/core/devicebuffer.hpp>
@@ -36,7 +37,6 @@
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
-#include <cairo.h>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -73,6 +73,8 @@ struct Label {
 struct DrawWork {
   DrawSettings settings; /* that the rest was made for */
   GstVideoInfo info = {};
+  const opencl::Cairo *cairo = nullptr; /* loaded with the first label */
+  bool misses_cairo = false;
   opencl::ColorMatrix colors = {};
   gint em = 0, line_height = 0;
   gint alignment = 1;     /* columns and rows that share chroma */
@@ -198,51 +200,70 @@ add_outline (DrawWork &work, const GstVideoRegionOfInterestMeta &box, guint colo
       stored_color (work, color), 0});
 }
 
+/* Without cairo there are boxes only. */
+static bool
+has_cairo (GstOpenCLDrawBoxes *self)
+{
+  DrawWork &work = *self->work;
+  GError *error = nullptr;
+  if (work.cairo || work.misses_cairo)
+    return work.cairo;
+  work.cairo = opencl::Cairo::load (&error);
+  work.misses_cairo = !work.cairo;
+  if (error)
+    GST_ELEMENT_WARNING (self, LIBRARY, INIT,
+        ("%s draws no labels: %s", GST_OBJECT_NAME (self), error->message), (nullptr));
+  g_clear_error (&error);
+  return work.cairo;
+}
+
 static cairo_t *
 new_cairo (const DrawWork &work, gint width)
 {
+  const opencl::Cairo &cairo = *work.cairo;
   cairo_surface_t *surface =
-      cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, work.line_height);
-  cairo_t *cairo = cairo_create (surface);
-  cairo_surface_destroy (surface);
-  cairo_select_font_face (
-      cairo, "Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-  cairo_set_font_size (cairo, work.em);
-  return cairo;
+      cairo.image_surface_create (CAIRO_FORMAT_RGB24, width, work.line_height);
+  cairo_t *context = cairo.create (surface);
+  cairo.surface_destroy (surface);
+  cairo.select_font_face (
+      context, "Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+  cairo.set_font_size (context, work.em);
+  return context;
 }
 
 /* Returns black or white text on the colour, as wide as there is room. */
 static std::vector<cl_uint>
 render (const DrawWork &work, const std::string &text, guint color, gint &width)
 {
+  const opencl::Cairo &cairo = *work.cairo;
   cairo_text_extents_t extents = {};
-  cairo_t *cairo = new_cairo (work, 1);
-  cairo_text_extents (cairo, text.c_str (), &extents);
-  cairo_destroy (cairo);
+  cairo_t *context = new_cairo (work, 1);
+  cairo.text_extents (context, text.c_str (), &extents);
+  cairo.destroy (context);
   width = std::min (aligned (work, std::clamp (gint (extents.x_advance + 0.6 * work.em),
                                        1, longest_label)),
       work.info.width);
-  cairo = new_cairo (work, width);
+  context = new_cairo (work, width);
   const double red = (color >> 16 & 255) / 255.0, green = (color >> 8 & 255) / 255.0,
                blue = (color & 255) / 255.0;
-  cairo_set_source_rgb (cairo, red, green, blue);
-  cairo_paint (cairo);
+  cairo.set_source_rgba (context, red, green, blue, 1);
+  cairo.paint (context);
   const double level = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 ? 0 : 1;
-  cairo_set_source_rgb (cairo, level, level, level);
-  cairo_move_to (cairo, 0.3 * work.em, 1.05 * work.em);
-  cairo_show_text (cairo, text.c_str ());
-  cairo_surface_t *surface = cairo_get_target (cairo);
-  cairo_surface_flush (surface);
+  cairo.set_source_rgba (context, level, level, level, 1);
+  cairo.move_to (context, 0.3 * work.em, 1.05 * work.em);
+  cairo.show_text (context, text.c_str ());
+  cairo_surface_t *surface = cairo.get_target (context);
+  cairo.surface_flush (surface);
   std::vector<cl_uint> pixels;
-  const guint8 *data = cairo_image_surface_get_data (surface);
+  const guint8 *data = cairo.image_surface_get_data (surface);
   for (gint y = 0; data && y < work.line_height; y++)
     for (gint x = 0; x < width; x++) {
       guint32 pixel;
-      memcpy (&pixel, data + y * cairo_image_surface_get_stride (surface) + 4 * x,
+      memcpy (&pixel, data + y * cairo.image_surface_get_stride (surface) + 4 * x,
           sizeof pixel);
       pixels.push_back (stored_color (work, pixel));
     }
-  cairo_destroy (cairo);
+  cairo.destroy (context);
   return pixels;
 }
 
@@ -367,6 +388,8 @@ add_regions (GstOpenCLDrawBoxes *self, const std::vector<Region> &regions,
 {
   DrawWork &work = *self->work;
   const guint fixed = self->settings->committed ().color;
+  const bool draws_labels =
+      work.settings.draw_labels && !regions.empty () && has_cairo (self);
   guint row = 0;
   work.items.clear ();
   if (work.used == work.capacity) { /* there was no room */
@@ -377,12 +400,12 @@ add_regions (GstOpenCLDrawBoxes *self, const std::vector<Region> &regions,
     if (!region->is_class)
       add_outline (work, *region->meta, region->color (fixed));
   for (auto region = regions.rbegin (); region != regions.rend (); ++region)
-    if (work.settings.draw_labels && !region->is_class
+    if (draws_labels && !region->is_class
         && !add_label (self, region->meta->x, region->meta->y, region->text (),
             region->color (fixed), queue, error))
       return false;
   for (const Region &region : regions)
-    if (work.settings.draw_labels && region.is_class
+    if (draws_labels && region.is_class
         && !add_label (self, 0, ++row * guint (work.line_height), region.text (),
             region.color (fixed), queue, error))
       return false;

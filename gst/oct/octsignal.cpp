@@ -558,8 +558,11 @@ gst_oct_signal_set_formats (
     return FALSE;
   make_axes (work);
   keep_roll_off (work, before);
+  const opencl::Cairo *cairo = opencl::Cairo::load (error);
+  if (!cairo)
+    return FALSE;
   work.overlay = std::make_unique<oct::Overlay> (
-      GST_VIDEO_INFO_WIDTH (plot), GST_VIDEO_INFO_HEIGHT (plot));
+      *cairo, GST_VIDEO_INFO_WIDTH (plot), GST_VIDEO_INFO_HEIGHT (plot));
   return (work.is_depth () ? work.depth_statistics.create (context, work.depths, error)
                            : work.spectrum_statistics.create (
                                context, *work.format, work.points, work.lines, error))

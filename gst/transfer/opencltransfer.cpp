@@ -16,6 +16,7 @@
 #include <gst/opencl/core/gstopenclcheck.h>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/device/module.h>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclerror.h>
@@ -37,6 +38,8 @@ typedef struct {
   gboolean takes_pool; /* output buffers are downstream's */
   gboolean can_bridge; /* device and OpenGL share memory, or it was not tried yet */
   GLBridge *bridge;    /* nullptr until the first frame of textures */
+  const GLModule *gl;  /* nullptr until it is needed */
+  gboolean misses_gl;  /* it cannot be loaded */
   gchar *refused;      /* last posted warning about caps; object lock */
 } GstOpenCLTransferPrivate;
 
@@ -73,7 +76,7 @@ can_import (gpointer transfer, GstOpenCLHandleTypes type)
 static bool
 can_share_with_gl (gpointer transfer)
 {
-  return GLBridge::is_built && can_import (transfer, GST_OPENCL_HANDLE_OPAQUE_FD);
+  return can_import (transfer, GST_OPENCL_HANDLE_OPAQUE_FD);
 }
 
 /* Posts a warning with the reason. A source that queries caps first fails without sending
@@ -99,8 +102,7 @@ static GstCaps *
 gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  TransferMode mode =
-      GLBridge::is_built ? TransferMode::DOWNLOAD_OR_GL : TransferMode::DOWNLOAD;
+  TransferMode mode = TransferMode::DOWNLOAD;
   if (GST_OPENCL_TRANSFER_GET_CLASS (transform)->uploads)
     mode = can_import (transform, GST_OPENCL_HANDLE_DMA_BUF) ? TransferMode::IMPORT
                                                              : TransferMode::UPLOAD;
@@ -113,6 +115,53 @@ gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
   return opencl::filtered_caps (result, filter);
 }
 
+/* Returns the module of OpenGL. Says once what is missing. (nullable) */
+static const GLModule *
+load_gl (gpointer self)
+{
+  GstOpenCLTransferPrivate *priv = private_of (self);
+  GError *error = nullptr;
+
+  if (priv->gl || priv->misses_gl)
+    return priv->gl;
+  priv->gl = static_cast<const GLModule *> (
+      gst_opencl_load_module (GL_MODULE, GL_MODULE_SYMBOL, &error));
+  priv->misses_gl = priv->gl == nullptr;
+  if (error)
+    GST_ELEMENT_WARNING (self, LIBRARY, INIT,
+        ("%s cannot share textures with OpenGL: %s", GST_OBJECT_NAME (self),
+            error->message),
+        (nullptr));
+  g_clear_error (&error);
+  return priv->gl;
+}
+
+/* Returns the display of elements of OpenGL behind `src`, which have it as soon as they are
+ * READY. The type is GST_GL_DISPLAY_CONTEXT_TYPE, without the library. (transfer full)
+ * (nullable) */
+static GstContext *
+gl_display_downstream (GstPad *src)
+{
+  GstQuery *query = gst_query_new_context ("gst.gl.GLDisplay");
+  GstContext *display = nullptr;
+
+  if (gst_pad_peer_query (src, query))
+    gst_query_parse_context (query, &display);
+  if (display)
+    gst_context_ref (display);
+  gst_query_unref (query);
+  return display;
+}
+
+static bool
+has_gl_downstream (GstPad *src)
+{
+  GstContext *display = gl_display_downstream (src);
+  const bool found = display != nullptr;
+  g_clear_pointer (&display, gst_context_unref);
+  return found;
+}
+
 /* Prefers textures if an element of OpenGL takes them, and the device shares memory with
  * it. Elements that accept any caps would have to map them. */
 static GstCaps *
@@ -120,7 +169,8 @@ gst_opencl_transfer_fixate_caps (GstBaseTransform *transform, GstPadDirection di
     GstCaps *caps, GstCaps *others)
 {
   const bool prefers_gl = direction == GST_PAD_SINK && can_share_with_gl (transform)
-                          && has_gl_downstream (GST_BASE_TRANSFORM_SRC_PAD (transform));
+                          && has_gl_downstream (GST_BASE_TRANSFORM_SRC_PAD (transform))
+                          && load_gl (transform);
   for (guint i = 0; direction == GST_PAD_SINK && i < gst_caps_get_size (others); i++) {
     if ((memory_of (gst_caps_get_features (others, i)) == Memory::GL) != prefers_gl)
       continue;
@@ -233,9 +283,10 @@ has_plain_memory (GstBufferPool *pool, GstAllocator *allocator)
              && (!allocator || g_str_equal (allocator->mem_type, GST_ALLOCATOR_SYSMEM)));
 }
 
-/* Configures a pool of the query for the base class, and keeps the pool's own allocator. */
+/* Configures a pool of the query for the base class, and keeps the pool's own allocator. With
+ * `gl` the pool must make textures. */
 static bool
-offer_pool (GstQuery *query, GstCaps *caps, guint index, bool textures)
+offer_pool (GstQuery *query, GstCaps *caps, guint index, const GLModule *gl)
 {
   GstBufferPool *pool;
   GstAllocator *allocator = nullptr;
@@ -247,7 +298,7 @@ offer_pool (GstQuery *query, GstCaps *caps, guint index, bool textures)
     return false;
   GstStructure *config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_get_allocator (config, &allocator, &params);
-  const bool suits = textures ? is_gl_pool (pool) : !has_plain_memory (pool, allocator);
+  const bool suits = gl ? gl->is_pool (pool) : !has_plain_memory (pool, allocator);
   if (suits && gst_query_get_n_allocation_params (query) == 0)
     gst_query_add_allocation_param (query, allocator, &params);
   gst_buffer_pool_config_set_params (config, caps, size, min, max);
@@ -267,10 +318,12 @@ offer_pool (GstQuery *query, GstCaps *caps, guint index, bool textures)
 static void
 add_pool_of_textures (GstBaseTransform *transform, GstQuery *query, gsize size)
 {
-  if (GstBufferPool *pool = new_gl_pool (GST_BASE_TRANSFORM_SRC_PAD (transform))) {
+  GstContext *display = gl_display_downstream (GST_BASE_TRANSFORM_SRC_PAD (transform));
+  GstBufferPool *pool = display ? load_gl (transform)->new_pool (display) : nullptr;
+  g_clear_pointer (&display, gst_context_unref);
+  if (pool)
     gst_query_add_allocation_pool (query, pool, size, 0, 0);
-    gst_object_unref (pool);
-  }
+  gst_clear_object (&pool);
 }
 
 /* Video goes to memory that downstream needs: textures, dma_bufs, memory of a display or of
@@ -289,7 +342,7 @@ offer_pool_of_downstream (GstBaseTransform *transform, GstQuery *query)
   if (priv->to == Memory::GL)
     add_pool_of_textures (transform, query, GST_VIDEO_INFO_SIZE (info));
   for (guint i = 0; i < gst_query_get_n_allocation_pools (query); i++) {
-    if (offer_pool (query, caps, i, priv->to == Memory::GL))
+    if (offer_pool (query, caps, i, priv->to == Memory::GL ? priv->gl : nullptr))
       return true;
   }
   return false;
@@ -300,6 +353,8 @@ static gboolean
 gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *query)
 {
   GstOpenCLTransferPrivate *priv = private_of (transform);
+  if (priv->to == Memory::GL && !load_gl (transform))
+    return FALSE;
   priv->any_layout =
       GST_OPENCL_TRANSFER_GET_CLASS (transform)->uploads
       || gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
@@ -347,7 +402,8 @@ bridge_for (GstOpenCLTransfer *self, GstBuffer *textures)
     return priv->can_bridge ? priv->bridge : nullptr;
   delete priv->bridge;
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  priv->bridge = GLBridge::create (context, textures, &error).release ();
+  const GLModule *gl = load_gl (self);
+  priv->bridge = gl ? gl->new_bridge (context, textures, &error).release () : nullptr;
   if (!priv->bridge)
     stop_sharing (self, &priv->can_bridge, error);
   return priv->bridge;

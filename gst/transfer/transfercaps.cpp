@@ -143,16 +143,14 @@ const Conversion conversions[] = {
         {Memory::DEVICE, Memory::DMA_BUF, Memory::SYSTEM, Memory::GL}},
     {TransferMode::DOWNLOAD, GST_PAD_SINK, Memory::SYSTEM, {Memory::SYSTEM}},
     {TransferMode::DOWNLOAD, GST_PAD_SINK, Memory::DEVICE,
-        {Memory::SYSTEM, Memory::DEVICE}},
-    {TransferMode::DOWNLOAD_OR_GL, GST_PAD_SINK, Memory::DEVICE,
         {Memory::SYSTEM, Memory::DEVICE, Memory::GL}},
-    {TransferMode::DOWNLOAD_OR_GL, GST_PAD_SRC, Memory::GL, {Memory::DEVICE}},
+    {TransferMode::DOWNLOAD, GST_PAD_SRC, Memory::GL, {Memory::DEVICE}},
     {TransferMode::DOWNLOAD, GST_PAD_SRC, Memory::SYSTEM,
         {Memory::DEVICE, Memory::SYSTEM}},
     {TransferMode::DOWNLOAD, GST_PAD_SRC, Memory::DEVICE, {Memory::DEVICE}},
 };
 
-/* A mode without a row of its own has that of the simpler mode. */
+/* Imports without a row of their own have that of uploads. */
 const Conversion *
 find_conversion (TransferMode mode, GstPadDirection known, Memory memory)
 {
@@ -163,8 +161,6 @@ find_conversion (TransferMode mode, GstPadDirection known, Memory memory)
   }
   if (mode == TransferMode::IMPORT)
     return find_conversion (TransferMode::UPLOAD, known, memory);
-  if (mode == TransferMode::DOWNLOAD_OR_GL)
-    return find_conversion (TransferMode::DOWNLOAD, known, memory);
   return nullptr;
 }
 } // namespace

@@ -31,9 +31,8 @@ std::string refused_dma_drm (const GstCaps *caps);
 
 enum class TransferMode {
   UPLOAD,
-  IMPORT, /* upload that prefers to import dma_bufs */
-  DOWNLOAD,
-  DOWNLOAD_OR_GL, /* also to textures */
+  IMPORT,   /* upload that prefers to import dma_bufs */
+  DOWNLOAD, /* also to textures */
 };
 
 /* Returns the caps for the other pad, given `caps` on the pad of direction `known`.

@@ -193,21 +193,27 @@ resources_of_process ()
 }
 
 std::string
-find_helper_program (const char *name)
+find_helper_file (const std::string &name)
 {
   Dl_info info;
-  if (!dladdr (reinterpret_cast<void *> (&find_helper_program), &info))
+  if (!dladdr (reinterpret_cast<void *> (&find_helper_file), &info))
     return "";
   gchar *folder = g_path_get_dirname (info.dli_fname);
   std::string found;
   for (const char *inner : {"gstreamer-opencl-1.0", "."}) {
-    gchar *path = g_build_filename (folder, inner, name, nullptr);
-    if (found.empty () && g_file_test (path, G_FILE_TEST_IS_EXECUTABLE))
+    gchar *path = g_build_filename (folder, inner, name.c_str (), nullptr);
+    if (found.empty () && g_file_test (path, G_FILE_TEST_IS_REGULAR))
       found = path;
     g_free (path);
   }
   g_free (folder);
   return found;
+}
+
+std::string
+find_helper_program (const std::string &name)
+{
+  return find_helper_file (name);
 }
 
 std::string

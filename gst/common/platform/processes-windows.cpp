@@ -226,23 +226,29 @@ resources_of_process ()
 }
 
 std::string
-find_helper_program (const char *name)
+find_helper_file (const std::string &name)
 {
   std::array<wchar_t, 32768> path;
   HMODULE module;
   if (!GetModuleHandleExW (GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS
                                | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-          reinterpret_cast<LPCWSTR> (&find_helper_program), &module)
+          reinterpret_cast<LPCWSTR> (&find_helper_file), &module)
       || !GetModuleFileNameW (module, path.data (), DWORD (path.size ())))
     return "";
   const std::string own = narrow (path.data ());
   const std::string folder = own.substr (0, own.rfind ('\\') + 1);
   for (const char *inner : {"gstreamer-opencl-1.0\\", ""}) {
-    const std::string program = folder + inner + name + ".exe";
-    if (g_file_test (program.c_str (), G_FILE_TEST_IS_REGULAR))
-      return program;
+    const std::string file = folder + inner + name;
+    if (g_file_test (file.c_str (), G_FILE_TEST_IS_REGULAR))
+      return file;
   }
   return "";
+}
+
+std::string
+find_helper_program (const std::string &name)
+{
+  return find_helper_file (name + ".exe");
 }
 
 std::string

@@ -76,26 +76,27 @@ round_up (double value)
   return 10 * power;
 }
 
-Overlay::Overlay (gint width, gint height) : width (width), height (height)
+Overlay::Overlay (const opencl::Cairo &cairo, gint width, gint height)
+    : cairo (cairo), width (width), height (height), context (nullptr, Destroy{&cairo})
 {
   cairo_surface_t *image =
-      cairo_image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
-  cairo_font_options_t *options = cairo_font_options_create ();
-  context.reset (cairo_create (image));
-  cairo_surface_destroy (image);
-  cairo_font_options_set_antialias (options, CAIRO_ANTIALIAS_GRAY);
-  cairo_set_font_options (context.get (), options);
-  cairo_font_options_destroy (options);
-  cairo_select_font_face (
+      cairo.image_surface_create (CAIRO_FORMAT_ARGB32, width, height);
+  cairo_font_options_t *options = cairo.font_options_create ();
+  context.reset (cairo.create (image));
+  cairo.surface_destroy (image);
+  cairo.font_options_set_antialias (options, CAIRO_ANTIALIAS_GRAY);
+  cairo.set_font_options (context.get (), options);
+  cairo.font_options_destroy (options);
+  cairo.select_font_face (
       context.get (), "Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
 }
 
 const guint8 *
 Overlay::pixels ()
 {
-  cairo_surface_t *image = cairo_get_target (context.get ());
-  cairo_surface_flush (image);
-  return cairo_image_surface_get_data (image);
+  cairo_surface_t *image = cairo.get_target (context.get ());
+  cairo.surface_flush (image);
+  return cairo.image_surface_get_data (image);
 }
 
 void
@@ -106,33 +107,33 @@ Overlay::begin (guint text_size, guint lines)
   em = text_size > 0 ? double (std::min ({gint (text_size), width, height})) : by_size;
   plot.top = gint ((lines * line_height + 2 * gap) * em);
   plot.height = height - plot.top - gint ((line_height + 2 * gap) * em);
-  cairo_set_font_size (context.get (), em);
-  cairo_set_operator (context.get (), CAIRO_OPERATOR_CLEAR);
-  cairo_paint (context.get ());
-  cairo_set_operator (context.get (), CAIRO_OPERATOR_OVER);
+  cairo.set_font_size (context.get (), em);
+  cairo.set_operator (context.get (), CAIRO_OPERATOR_CLEAR);
+  cairo.paint (context.get ());
+  cairo.set_operator (context.get (), CAIRO_OPERATOR_OVER);
 }
 
-static void
-use_colour (cairo_t *context, Colour colour)
+void
+Overlay::use_colour (Colour colour)
 {
   const Rgba &of = palette[gsize (colour)];
-  cairo_set_source_rgba (
-      context, of.red / 255.0, of.green / 255.0, of.blue / 255.0, of.alpha / 255.0);
+  cairo.set_source_rgba (context.get (), of.red / 255.0, of.green / 255.0,
+      of.blue / 255.0, of.alpha / 255.0);
 }
 
 void
 Overlay::fill (gint left, gint top, gint columns, gint rows, Colour colour)
 {
-  use_colour (context.get (), colour);
-  cairo_rectangle (context.get (), left, top, columns, rows);
-  cairo_fill (context.get ());
+  use_colour (colour);
+  cairo.rectangle (context.get (), left, top, columns, rows);
+  cairo.fill (context.get ());
 }
 
 double
 Overlay::text_width (const std::string &text) const
 {
   cairo_text_extents_t extents;
-  cairo_text_extents (context.get (), text.c_str (), &extents);
+  cairo.text_extents (context.get (), text.c_str (), &extents);
   return extents.x_advance;
 }
 
@@ -140,9 +141,9 @@ void
 Overlay::write_at (
     double x, double baseline, double align, const std::string &text, Colour colour)
 {
-  use_colour (context.get (), colour);
-  cairo_move_to (context.get (), x - align * text_width (text), baseline);
-  cairo_show_text (context.get (), text.c_str ());
+  use_colour (colour);
+  cairo.move_to (context.get (), x - align * text_width (text), baseline);
+  cairo.show_text (context.get (), text.c_str ());
 }
 
 /* A long text becomes smaller, so that all of it is seen. */
@@ -150,10 +151,10 @@ void
 Overlay::write (guint line, const TextLine &text)
 {
   const double room = width - 2 * gap * em;
-  cairo_set_font_size (
+  cairo.set_font_size (
       context.get (), em * std::min (room / std::max (text_width (text.text), 1.0), 1.0));
   write_at (gap * em, (line + 1) * line_height * em, 0, text.text, text.colour);
-  cairo_set_font_size (context.get (), em);
+  cairo.set_font_size (context.get (), em);
 }
 
 gint

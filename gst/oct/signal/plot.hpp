@@ -4,12 +4,12 @@
  */
 #pragma once
 
+#include <gst/common/cairo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
-#include <cairo.h>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,7 +52,7 @@ struct TextLine {
 /* Axes, marks and text, as a transparent image above the curves */
 class Overlay {
 public:
-  Overlay (gint width, gint height);
+  Overlay (const opencl::Cairo &cairo, gint width, gint height);
 
   const PlotArea &area () const { return plot; }
   /* Width of a line, in pixels */
@@ -72,9 +72,11 @@ public:
 
 private:
   struct Destroy {
-    void operator() (cairo_t *context) const { cairo_destroy (context); }
+    const opencl::Cairo *cairo;
+    void operator() (cairo_t *context) const { cairo->destroy (context); }
   };
 
+  void use_colour (Colour colour);
   void fill (gint left, gint top, gint columns, gint rows, Colour colour);
   /* Writes text at its left end (align=0), centre (0.5) or right end (1). */
   void write_at (
@@ -84,6 +86,7 @@ private:
   gint y_of (const Axis &axis, double value) const;
   double text_width (const std::string &text) const;
 
+  const opencl::Cairo &cairo;
   const gint width, height;
   double em = 1; /* size of the font */
   PlotArea plot = {};

@@ -28,6 +28,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_aggregator_debug);
 using opencl::Counting;
 using opencl::ElementCore;
 using opencl::Format;
+using opencl::Streaming;
 
 /* --- a pad --- */
 
@@ -211,11 +212,9 @@ gst_opencl_aggregator_start (GstAggregator *aggregator)
 static gboolean
 gst_opencl_aggregator_stop (GstAggregator *aggregator)
 {
-  Counting counting (core_of (aggregator));
   const gboolean stopped = parent_of_all ()->stop (aggregator);
 
-  core_of (aggregator).drain ();
-  close_aggregator (aggregator);
+  core_of (aggregator).stop ([aggregator] { close_aggregator (aggregator); });
   return stopped;
 }
 
@@ -224,7 +223,7 @@ gst_opencl_aggregator_flush (GstAggregator *aggregator)
 {
   Counting counting (core_of (aggregator));
 
-  core_of (aggregator).drain ();
+  core_of (aggregator).flush ();
   core_of (aggregator).reset_failures ();
   return parent_of_all ()->flush (aggregator);
 }
@@ -425,7 +424,7 @@ gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *c
   GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
   GstOpenCLAggregatorPrivate *priv = private_of (self);
   GError *error = nullptr;
-  Counting counting (*priv->core);
+  const Streaming streaming (*priv->core);
 
   if (!priv->core->drain_for_caps ())
     return FALSE;
@@ -617,16 +616,15 @@ static GstFlowReturn
 gst_opencl_aggregator_aggregate_frames (GstVideoAggregator *aggregator, GstBuffer *output)
 {
   GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
-  Counting counting (core_of (self));
-
   ElementCore &core = core_of (self);
+  const Streaming streaming (core);
   GError *error = nullptr;
   cl_event event = nullptr;
 
   sync_properties (self, output);
   const bool enqueued =
       core.admit (&error) && combine_inputs (self, output, &event, &error);
-  return core.finish (enqueued, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
+  return core.end (enqueued, event, error);
 }
 
 /* --- the class --- */

@@ -21,6 +21,7 @@
 
 #include <array>
 #include <glib/gstdio.h>
+#include <gmodule.h>
 #include <mutex>
 #include <vector>
 
@@ -450,12 +451,9 @@ Bridge::write (GstBuffer *textures, GstBuffer *frame, const GstVideoInfo *info,
              context, bytes_of (*use.shared), textures, frame, info, event, error)
          && copy (textures, *use.shared, GL_PIXEL_UNPACK_BUFFER, error);
 }
-} // namespace
-
-const bool GLBridge::is_built = true;
 
 std::unique_ptr<GLBridge>
-GLBridge::create (GstOpenCLContext *context, GstBuffer *textures, GError **error)
+new_bridge (GstOpenCLContext *context, GstBuffer *textures, GError **error)
 {
   for (guint i = 0; i < gst_buffer_n_memory (textures); i++) {
     if (!gst_is_gl_memory (gst_buffer_peek_memory (textures, i))) {
@@ -467,40 +465,15 @@ GLBridge::create (GstOpenCLContext *context, GstBuffer *textures, GError **error
   return bridge->open (error) ? std::move (bridge) : nullptr;
 }
 
-/* (transfer full) (nullable) */
-static GstGLDisplay *
-display_downstream (GstPad *src)
-{
-  GstQuery *query = gst_query_new_context (GST_GL_DISPLAY_CONTEXT_TYPE);
-  GstContext *answer = nullptr;
-  GstGLDisplay *display = nullptr;
-
-  if (gst_pad_peer_query (src, query)) {
-    gst_query_parse_context (query, &answer);
-    gst_context_get_gl_display (answer, &display);
-  }
-  gst_query_unref (query);
-  return display;
-}
-
-bool
-has_gl_downstream (GstPad *src)
-{
-  GstGLDisplay *display = display_downstream (src);
-  const bool found = display != nullptr;
-  gst_clear_object (&display);
-  return found;
-}
-
 /* Elements of OpenGL that follow take the display's context, too. */
 GstBufferPool *
-new_gl_pool (GstPad *src)
+new_pool (GstContext *of_display)
 {
-  GstGLDisplay *display = display_downstream (src);
+  GstGLDisplay *display = nullptr;
   GstGLContext *context = nullptr;
   GstBufferPool *pool = nullptr;
 
-  if (!display)
+  if (!gst_context_get_gl_display (of_display, &display))
     return nullptr;
   GST_OBJECT_LOCK (display);
   do {
@@ -518,7 +491,11 @@ new_gl_pool (GstPad *src)
 }
 
 bool
-is_gl_pool (GstBufferPool *pool)
+is_pool (GstBufferPool *pool)
 {
   return GST_IS_GL_BUFFER_POOL (pool);
 }
+} // namespace
+
+extern "C" G_MODULE_EXPORT const GLModule gst_opencl_module_gl = {
+    new_bridge, new_pool, is_pool};

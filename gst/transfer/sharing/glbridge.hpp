@@ -1,5 +1,8 @@
 /* Copies frames between device memory and OpenGL textures, without host memory
  *
+ * The code is in a module, which is loaded where textures are met: it links libraries of OpenGL
+ * and Vulkan, which servers do not have.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
@@ -12,12 +15,6 @@
 /* Copies frames of one size between a device and an OpenGL context on the same device */
 class GLBridge {
 public:
-  static const bool is_built; /* without OpenGL or Vulkan there is no bridge */
-
-  /* Returns a bridge for frames like `textures`, a buffer of GstGLMemory. Returns nullptr with
-   * the reason if device and OpenGL cannot share memory. */
-  static std::unique_ptr<GLBridge> create (
-      GstOpenCLContext *context, GstBuffer *textures, GError **error);
   virtual ~GLBridge () = default;
 
   /* Returns true if `textures` have the same OpenGL context and size as those of create(). */
@@ -30,13 +27,21 @@ public:
       cl_event *event, GError **error) = 0;
 };
 
-/* Returns true if an element behind `src` uses OpenGL, which elements of OpenGL do as soon as
- * they are READY. */
-bool has_gl_downstream (GstPad *src);
+/* Functions of the module */
+struct GLModule {
+  /* Returns a bridge for frames like `textures`, a buffer of GstGLMemory. Returns nullptr with
+   * the reason if device and OpenGL cannot share memory. */
+  std::unique_ptr<GLBridge> (*new_bridge) (
+      GstOpenCLContext *context, GstBuffer *textures, GError **error);
 
-/* Returns a pool of textures for the elements behind `src`, or nullptr if none of them uses
- * OpenGL. (transfer full) */
-GstBufferPool *new_gl_pool (GstPad *src);
+  /* Returns a pool of textures for elements that use the same display of OpenGL.
+   * (transfer full) (nullable) */
+  GstBufferPool *(*new_pool) (GstContext *display);
 
-/* Returns true if `pool` makes buffers of GstGLMemory. */
-bool is_gl_pool (GstBufferPool *pool);
+  /* Returns true if `pool` makes buffers of GstGLMemory. */
+  bool (*is_pool) (GstBufferPool *pool);
+};
+
+/* Name and variable of the module, for gst_opencl_load_module() */
+#define GL_MODULE "gstopenclgl"
+#define GL_MODULE_SYMBOL "gst_opencl_module_gl"
