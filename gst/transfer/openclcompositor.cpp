@@ -142,14 +142,42 @@ const opencl::EnumTypeOf<CompositorBackground> background_type (
 /* --- properties --- */
 
 const opencl::PropertyTable<CompositorSettings> properties = {
+    /**
+     * GstOpenCLCompositor:background:
+     *
+     * Background below the lowest layer.
+     *
+     * Since: 0.2
+     */
     {"background", "Background", "Background below the lowest layer",
         &CompositorSettings::background, background_type, opencl::controllable},
+    /**
+     * GstOpenCLCompositor:linear:
+     *
+     * Scale and blend in linear light, by the transfer function of each input.
+     *
+     * Since: 0.2
+     */
     {"linear", "Linear",
         "Scale and blend in linear light, by the transfer function of each input",
         &CompositorSettings::linear, opencl::controllable},
+    /**
+     * GstOpenCLCompositor:zero-size-is-unscaled:
+     *
+     * A width or height of 0 is that of the input (otherwise it hides the input).
+     *
+     * Since: 0.4
+     */
     {"zero-size-is-unscaled", "Zero size is unscaled",
         "A width or height of 0 is that of the input (otherwise it hides the input)",
         &CompositorSettings::zero_is_unscaled, opencl::playing},
+    /**
+     * GstOpenCLCompositor:ignore-inactive-pads:
+     *
+     * Do not wait for pads that have had no frame yet (live pipelines).
+     *
+     * Since: 0.4
+     */
     {"ignore-inactive-pads", "Ignore inactive pads",
         "Do not wait for pads that have had no frame yet (live pipelines)",
         &CompositorSettings::ignores_inactive, opencl::playing},

@@ -18,7 +18,7 @@
  * videotestsrc pattern=ball ! mix.sink_1
  * ]|
  *
- * Since: 0.2
+ * Since: 0.3
  */
 #include "compositor/compositorpad.h"
 

@@ -164,23 +164,72 @@ const opencl::EnumTypeOf<Dither> dither_type ("GstOpenCLDither",
 /* --- properties --- */
 
 const opencl::PropertyTable<ConvertSettings> properties = {
+    /**
+     * GstOpenCLConvert:colormap:
+     *
+     * Colour map for gray input (the output is then in colour).
+     *
+     * Since: 0.2
+     */
     {"colormap", "Colour map", "Colour map for gray input (the output is then in colour)",
         &ConvertSettings::colormap, transfer::colormap_type, opencl::controllable},
+    /**
+     * GstOpenCLConvert:scale-method:
+     *
+     * Scaling method (when input and output sizes differ).
+     *
+     * Since: 0.2
+     */
     {"scale-method", "Scale method",
         "Scaling method (when input and output sizes differ)",
         &ConvertSettings::scale_method, scale_method_type, opencl::controllable},
+    /**
+     * GstOpenCLConvert:chroma-resampler:
+     *
+     * Chroma resampling method.
+     *
+     * Since: 0.2
+     */
     {"chroma-resampler", "Chroma resampler", "Chroma resampling method",
         &ConvertSettings::chroma_resampler, chroma_resampler_type, opencl::controllable},
+    /**
+     * GstOpenCLConvert:dither:
+     *
+     * Dithering method (when the output has fewer bits).
+     *
+     * Since: 0.3
+     */
     {"dither", "Dither", "Dithering method (when the output has fewer bits)",
         &ConvertSettings::dither, dither_type, opencl::controllable},
+    /**
+     * GstOpenCLConvert:video-direction:
+     *
+     * Rotation or mirroring of frames (auto = by the image-orientation tag).
+     *
+     * Since: 0.3
+     */
     {"video-direction", "Video direction",
         "Rotation or mirroring of frames (auto = by the image-orientation tag)",
         &ConvertSettings::direction, gst_video_orientation_method_get_type,
         opencl::controllable},
+    /**
+     * GstOpenCLConvert:add-borders:
+     *
+     * Add black borders to keep the aspect ratio (when input and output ratios differ).
+     *
+     * Since: 0.3
+     */
     {"add-borders", "Add borders",
         "Add black borders to keep the aspect ratio (when input and output ratios "
         "differ)",
         &ConvertSettings::borders, opencl::controllable},
+    /**
+     * GstOpenCLConvert:alpha-only:
+     *
+     * Output alpha, such as a matte, instead of luma (gray output).
+     *
+     * Since: 0.3
+     */
     {"alpha-only", "Alpha only",
         "Output alpha, such as a matte, instead of luma (gray output)",
         &ConvertSettings::alpha_only, opencl::controllable},

@@ -18,7 +18,7 @@
  * autovideosink
  * ]|
  *
- * Since: 0.2
+ * Since: 0.3
  */
 #include "elements.h"
 #include "transferbin.hpp"

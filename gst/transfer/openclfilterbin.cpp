@@ -22,7 +22,7 @@
  * video-filter="openclfilterbin filter=\"openclkernel expression=1-x\""
  * ]|
  *
- * Since: 0.2
+ * Since: 0.3
  */
 #include "elements.h"
 #include "transferbin.hpp"

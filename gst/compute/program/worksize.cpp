@@ -266,10 +266,9 @@ WorkSize::max_sizes (GError **error) const
 {
   std::vector<gsize> sizes (
       opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
-  if (!gst_opencl_check (
-          clGetDeviceInfo (gst_opencl_context_get_device (context),
-              CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes.size () * sizeof sizes[0],
-              sizes.data (), nullptr),
+  if (!gst_opencl_check (clGetDeviceInfo (gst_opencl_context_get_device (context),
+                             CL_DEVICE_MAX_WORK_ITEM_SIZES,
+                             sizes.size () * sizeof sizes[0], sizes.data (), nullptr),
           "clGetDeviceInfo", error))
     sizes.clear ();
   return sizes;
@@ -289,11 +288,11 @@ WorkSize::check_groups (GError **error) const
       max_items = 0;
   }
   if (items > max_items)
-    return fail (error,
-        "A work-group of " + size_text (local)
-            + " is too large: " + gst_opencl_context_get_device_name (context)
-            + " supports up to " + std::to_string (max_items ? max_items : most[0])
-            + " work-items for the kernel \"" + kernel_name + "\"");
+    return fail (
+        error, "A work-group of " + size_text (local)
+                   + " is too large: " + gst_opencl_context_get_device_name (context)
+                   + " supports up to " + std::to_string (max_items ? max_items : most[0])
+                   + " work-items for the kernel \"" + kernel_name + "\"");
   for (gsize d = 0; d < local.size (); d++) {
     if (global[d] % local[d] != 0)
       return fail (

@@ -53,41 +53,140 @@ const opencl::EnumTypeOf<GstOpenCLCompositorSizing> sizing_type (
     });
 
 const opencl::PropertyTable<PadSettings> properties = {
+    /**
+     * GstOpenCLCompositorPad:xpos:
+     *
+     * Left edge of the frame in the output, in pixels.
+     *
+     * Since: 0.2
+     */
     {"xpos", "X position", "Left edge of the frame in the output, in pixels",
         &GstOpenCLCompositorPlace::x, {-LARGEST_SIDE, LARGEST_SIDE},
         opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:ypos:
+     *
+     * Top edge of the frame in the output, in pixels.
+     *
+     * Since: 0.2
+     */
     {"ypos", "Y position", "Top edge of the frame in the output, in pixels",
         &GstOpenCLCompositorPlace::y, {-LARGEST_SIDE, LARGEST_SIDE},
         opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:width:
+     *
+     * Width of the frame in the output, in pixels (-1 or 0 = input width).
+     *
+     * Since: 0.2
+     */
     {"width", "Width",
         "Width of the frame in the output, in pixels (-1 or 0 = input width)",
         &GstOpenCLCompositorPlace::width, {-1, LARGEST_SIDE}, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:height:
+     *
+     * Height of the frame in the output, in pixels (-1 or 0 = input height).
+     *
+     * Since: 0.2
+     */
     {"height", "Height",
         "Height of the frame in the output, in pixels (-1 or 0 = input height)",
         &GstOpenCLCompositorPlace::height, {-1, LARGEST_SIDE}, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:crop-left:
+     *
+     * Pixels to crop at the left.
+     *
+     * Since: 0.3
+     */
     {"crop-left", "Crop left", "Pixels to crop at the left",
         &GstOpenCLCompositorPlace::crop_left, {0, LARGEST_SIDE}, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:crop-right:
+     *
+     * Pixels to crop at the right.
+     *
+     * Since: 0.3
+     */
     {"crop-right", "Crop right", "Pixels to crop at the right",
         &GstOpenCLCompositorPlace::crop_right, {0, LARGEST_SIDE}, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:crop-top:
+     *
+     * Pixels to crop at the top.
+     *
+     * Since: 0.3
+     */
     {"crop-top", "Crop top", "Pixels to crop at the top",
         &GstOpenCLCompositorPlace::crop_top, {0, LARGEST_SIDE}, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:crop-bottom:
+     *
+     * Pixels to crop at the bottom.
+     *
+     * Since: 0.3
+     */
     {"crop-bottom", "Crop bottom", "Pixels to crop at the bottom",
         &GstOpenCLCompositorPlace::crop_bottom, {0, LARGEST_SIDE}, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:alpha:
+     *
+     * Factor for the alpha of the frame.
+     *
+     * Since: 0.2
+     */
     {"alpha", "Alpha", "Factor for the alpha of the frame",
         &GstOpenCLCompositorPlace::alpha, {0, 1}, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:operator:
+     *
+     * Operator that blends the frame with the layers below.
+     *
+     * Since: 0.2
+     */
     {"operator", "Operator", "Operator that blends the frame with the layers below",
         &GstOpenCLCompositorPlace::blend_operator, operator_type, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:sizing-policy:
+     *
+     * Scaling of a frame whose aspect ratio differs from that of width and height.
+     *
+     * Since: 0.3
+     */
     {"sizing-policy", "Sizing policy",
         "Scaling of a frame whose aspect ratio differs from that of width and height",
         &GstOpenCLCompositorPlace::sizing, sizing_type, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:light-wrap:
+     *
+     * Strength of the light wrap from the layers below (0 = none).
+     *
+     * Since: 0.3
+     */
     {"light-wrap", "Light wrap",
         "Strength of the light wrap from the layers below (0 = none)",
         &GstOpenCLCompositorPlace::light_wrap, {0, 1}, opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:light-wrap-radius:
+     *
+     * Radius of the light wrap in output pixels (two standard deviations of a Gaussian
+     * blur).
+     *
+     * Since: 0.3
+     */
     {"light-wrap-radius", "Light wrap radius",
         "Radius of the light wrap in output pixels (two standard deviations of a "
         "Gaussian blur)",
         &GstOpenCLCompositorPlace::light_wrap_radius, {1, FARTHEST_WRAP},
         opencl::controllable},
+    /**
+     * GstOpenCLCompositorPad:converter-config:
+     *
+     * Accepted for applications that use compositor, without effect.
+     *
+     * Since: 0.4
+     */
     {"converter-config", "Converter configuration",
         "Accepted for applications that use compositor, without effect",
         &PadSettings::converter_config, opencl::playing},
