@@ -528,11 +528,14 @@ Lowering::single (ValueId input, GError **error)
   if (found != singles.end ())
     return found->second;
   ValueId id = cast (input, ElementType::f32, error);
-  if (id == input)
-    id = constant (input) ? add_constant (*constant (input))
-                          : add (ElementwiseOp{{{element_op ("Cast"), {0}, {},
-                                     ElementType::f32, ElementType::f32}}},
-                              {input}, ElementType::f32, shape (input), error);
+  if (id == input && constant (input)) {
+    id = add_constant (*constant (input));
+  } else if (id == input) {
+    ElementwiseOp copy;
+    copy.program.push_back (
+        {element_op ("Cast"), {0}, {}, ElementType::f32, ElementType::f32});
+    id = add (std::move (copy), {input}, ElementType::f32, shape (input), error);
+  }
   if (id == no_value)
     return id;
   keep_single (id);
