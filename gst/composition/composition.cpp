@@ -682,11 +682,12 @@ is_scaled_before (
   const GstOpenCLCompositorPlace &place = layer.place;
   return is_scaled (place) && !linear && !layer.interlaced
          && !GST_VIDEO_INFO_HAS_ALPHA (layer.info) && is_whole (layer, output)
-         && (!is_cpu || RowScaler::can_scale (*layer.info, place.width, place.height));
+         && (is_cpu ? RowScaler::can_scale (*layer.info, place.width, place.height)
+                    : !is_of_words (output));
 }
 
-/* For a YUV output a GPU converts layers before: four of 1080p took 141 µs on an H200, but 212 µs
- * in the blending kernel. For RGB the kernel is faster alone (96 µs, not 122). */
+/* For a YUV output a GPU converts layers before: four of 1080p then took 141 µs on an H200, not
+ * 212. For RGB the blending kernel is faster alone (96 µs, not 122). */
 bool
 is_colored_before (const Layer &layer, const GstVideoInfo &output)
 {
