@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Promise: GStreamer Editing Services mix timelines with openclcompositorbin as with compositor.
 
-ges.py [NUMBER [FIRST]]   NUMBER of random timelines (default 20) from seed FIRST (default 0) on
+ges.py [NUMBER [FIRST]]   NUMBER of random timelines (default 8) from seed FIRST (default 0) on
 
 Each timeline has clips of mixed sizes, rates and formats, that overlap with transitions of several
 kinds, with titles, rotation, effects, changes of speed, positions and animated properties. Both
@@ -245,7 +245,7 @@ def main():
     if len(sys.argv) == 5:
         render_all(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), pathlib.Path(sys.argv[4]))
         return
-    number, first = [int(given) for given in sys.argv[1:]] + [20, 0][len(sys.argv) - 1:]
+    number, first = [int(given) for given in sys.argv[1:]] + [8, 0][len(sys.argv) - 1:]
     Gst.init(None)
     with tempfile.TemporaryDirectory() as folder:
         write_clips(folder)
