@@ -11,6 +11,7 @@
 #include "tests/check/one-context.hpp"
 #include "tests/check/onnxmodel.hpp"
 
+#include <gst/base/gstaggregator.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/controller/gstdirectcontrolbinding.h>
 #include <gst/controller/gstinterpolationcontrolsource.h>
@@ -576,9 +577,12 @@ is_own (GParamSpec *spec)
   const char *const others[] = {"GstObject", "GstBaseSrc", "GstBaseSink",
       "GstBaseTransform", "GstAggregator", "GstAggregatorPad", "GstVideoAggregator",
       "GstVideoAggregatorPad", "GstBin"};
+  /* A bin has those of the aggregator in it. */
+  static const auto aggregator = G_OBJECT_CLASS (g_type_class_ref (GST_TYPE_AGGREGATOR));
   return (spec->flags & G_PARAM_WRITABLE) && !(spec->flags & G_PARAM_CONSTRUCT_ONLY)
          && !is_in (
-             std::begin (others), std::end (others), g_type_name (spec->owner_type));
+             std::begin (others), std::end (others), g_type_name (spec->owner_type))
+         && !g_object_class_find_property (aggregator, spec->name);
 }
 
 using Values = std::vector<GValue>;
