@@ -30,15 +30,16 @@ SECONDS = 60
 
 def play(*words):
     """Returns the output, and the peak of the resident memory in KiB. gst-launch-1.0 may wait for
-    ever after an error that comes before its main loop runs. It is then ended."""
-    with open("output", "w+", encoding="utf-8") as output:
+    ever after an error that comes before its main loop runs. It is then ended. The file is read by
+    another handle: the position of the first is that at which the process writes."""
+    with open("output", "w", encoding="utf-8") as output, open("output", encoding="utf-8") as read:
         process = subprocess.Popen(["gst-launch-1.0", "-q", *words], stdout=output,
                                    stderr=subprocess.STDOUT)
         end = time.monotonic() + SECONDS
         while True:
             ended, _, usage = os.wait4(process.pid, os.WNOHANG)
-            output.seek(0)
-            said = output.read()
+            read.seek(0)
+            said = read.read()
             if ended:
                 return said, usage.ru_maxrss
             assert time.monotonic() < end, (words, said)
