@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <csignal>
 #include <string>
 #include <unistd.h>
 
@@ -12,16 +11,15 @@
 #include <gst/check/gstcheck.h>
 
 namespace check {
-/* Stops this process. Another one continues it after `seconds`, and some more times, since on a busy
- * machine the stop may come after that. */
+/* Stops this process for `seconds`. Another one stops and continues it: were the order of both not
+ * certain, it might stay stopped. */
 inline void
 stop_for (guint seconds)
 {
   const std::string own = std::to_string (getpid ());
-  const std::string line = "sh -c 'sleep " + std::to_string (seconds)
-                           + "; for again in 1 2 3 4 5 6; do kill -CONT " + own
-                           + " || exit; sleep 2; done'";
-  fail_unless (g_spawn_command_line_async (line.c_str (), nullptr));
-  kill (getpid (), SIGSTOP);
+  const std::string line = "sh -c 'kill -STOP " + own + "; sleep "
+                           + std::to_string (seconds) + "; kill -CONT " + own + "'";
+  fail_unless (
+      g_spawn_command_line_sync (line.c_str (), nullptr, nullptr, nullptr, nullptr));
 }
 } // namespace check
