@@ -6,7 +6,6 @@
 
 #include "context.hpp"
 #include "hooks.hpp"
-#include "stoppable.hpp"
 
 #include <gst/common/timelimit.hpp>
 #include <gst/opencl/core/gstopenclcheck.h>
@@ -179,26 +178,6 @@ TrackedEvent::wait () const
     g_usleep (pause);
   }
   return last_status ();
-}
-
-bool
-TrackedEvent::wait_unless_stopped () const
-{
-  constexpr gulong pause = 500; /* µs */
-  const gint64 limit = timeout ();
-  TimeLimit end (limit);
-  const Busy waiting;
-
-  if (state)
-    flush_queue_of (state->event ());
-  while (status () > CL_COMPLETE && (limit == 0 || !end.is_over ())) {
-    if (StopScope::must_stop ()) {
-      StopScope::leave ();
-      return false;
-    }
-    g_usleep (pause);
-  }
-  return true;
 }
 
 /* --- memory that a transfer reads --- */

@@ -52,8 +52,6 @@ public:
    * timed_out after a timeout, or the driver's error if the status cannot be queried. If
    * is_known_complete() is then false, memory that the command uses must be kept. */
   cl_int wait () const;
-  /* The same, but returns false if the element of this thread stops before. */
-  bool wait_unless_stopped () const;
   /* Does not query the driver. Returns true for an object without an event. */
   bool is_known_complete () const { return last_status () <= CL_COMPLETE; }
 

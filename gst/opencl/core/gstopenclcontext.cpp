@@ -21,7 +21,6 @@
 #include "queues.hpp"
 #include "sharedtables.hpp"
 #include "staging.hpp"
-#include "stoppable.hpp"
 
 #include <gst/common/debugswitch.hpp>
 #include <gst/common/platform.hpp>
@@ -678,55 +677,6 @@ compile_program (GstOpenCLContext *self, cl::Program &program, const std::string
   return TRUE;
 }
 
-namespace {
-/* One call of gst_opencl_context_get_program() */
-struct ProgramBuild {
-  GstOpenCLContext *const context;
-  const std::string source, options;
-  cl::Program program; /* empty after a failure */
-  GError *error = nullptr;
-
-  ProgramBuild (GstOpenCLContext *context, const char *source, std::string options)
-      : context (GST_OPENCL_CONTEXT (gst_object_ref (context))), source (source),
-        options (std::move (options))
-  {
-  }
-  ~ProgramBuild ()
-  {
-    program = cl::Program ();
-    g_clear_error (&error);
-    gst_object_unref (context);
-  }
-  ProgramBuild (const ProgramBuild &) = delete;
-
-  cl::Program compile ();
-  void run ();
-};
-
-cl::Program
-ProgramBuild::compile ()
-{
-  cl_int code = CL_SUCCESS;
-  cl::Program made (context->state->handle, source, false, &code);
-  if (!gst_opencl_check (code, "clCreateProgramWithSource", &error)
-      || !compile_program (context, made, source, options, &error))
-    return cl::Program ();
-  return made; /* moved: a copy would call OpenCL, which may fail */
-}
-
-void
-ProgramBuild::run ()
-{
-  ContextState &state = *context->state;
-  auto build = [&] {
-    return state.build_program ? state.build_program (
-               state.handle, source, options, [this] { return compile (); })
-                               : compile ();
-  };
-  program = cl::Program (state.programs.get (options + '\n' + source, build, &error));
-}
-} // namespace
-
 cl_program
 gst_opencl_context_get_program (
     GstOpenCLContext *context, const gchar *source, const gchar *options, GError **error)
@@ -736,19 +686,24 @@ gst_opencl_context_get_program (
 
   if (!opencl::check_process (error))
     return nullptr;
+  ContextState &state = *context->state;
   std::string all_options = "-cl-std=CL1.2";
   if (options && *options)
     all_options += std::string (" ") + options;
-  /* Holds the context until the build has ended. */
-  const auto build = std::make_shared<ProgramBuild> (context, source, all_options);
-  if (!opencl::run_unless_stopped ([build] { build->run (); })) {
-    g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_BUILD,
-        "The build was left, because the element stops");
-    return nullptr;
-  }
-  if (build->error)
-    g_propagate_error (error, std::exchange (build->error, nullptr));
-  return std::exchange (build->program (), nullptr);
+  auto compile = [&] {
+    cl_int code = CL_SUCCESS;
+    cl::Program program (state.handle, std::string (source), false, &code);
+    if (!gst_opencl_check (code, "clCreateProgramWithSource", error)
+        || !compile_program (context, program, source, all_options, error))
+      return cl::Program ();
+    return program; /* moved: a copy would call OpenCL, which may fail */
+  };
+  auto build = [&] {
+    return state.build_program
+               ? state.build_program (state.handle, source, all_options, compile)
+               : compile ();
+  };
+  return state.programs.get (all_options + '\n' + source, build, error);
 }
 
 guint

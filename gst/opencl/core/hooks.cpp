@@ -30,12 +30,6 @@ compiles_only ()
   return compile_only != nullptr;
 }
 
-bool
-is_preparation_cancelled ()
-{
-  return compile_only && *compile_only;
-}
-
 cl_int
 enqueue_or_compile (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
     const gsize *offset, const gsize *global, const gsize *local, cl_uint n_events,

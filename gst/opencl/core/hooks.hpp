@@ -65,7 +65,6 @@ private:
  * the previous pointer. */
 const std::atomic<bool> *set_compile_only (const std::atomic<bool> *cancelled);
 bool compiles_only ();
-bool is_preparation_cancelled ();
 
 /* Like clEnqueueNDRangeKernel(). If this thread compiles only, first compiles the kernel,
  * and enqueues nothing on a null queue. */

@@ -9,14 +9,10 @@
 
 #include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/core/gstopenclcheck.h>
-#include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/core/opencl-hpp.hpp>
-#include <gst/opencl/core/stoppable.hpp>
-#include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclkernel.h>
 
-#include <memory>
 #include <utility>
 
 GST_DEBUG_CATEGORY_EXTERN (gst_opencl_fft_debug);
@@ -141,52 +137,11 @@ steps_for_complex (const FFTShape &shape)
   return steps;
 }
 
-/* One plan of a library, which compiles it */
-struct PlanBuild {
-  GstOpenCLContext *const context;
-  const FFTShape shape;
-  FFTPlanPointer plan;
-  GError *error = nullptr;
-
-  PlanBuild (GstOpenCLContext *context, const FFTShape &shape)
-      : context (GST_OPENCL_CONTEXT (gst_object_ref (context))), shape (shape)
-  {
-  }
-  ~PlanBuild ()
-  {
-    plan.reset ();
-    g_clear_error (&error);
-    gst_object_unref (context);
-  }
-  PlanBuild (const PlanBuild &) = delete;
-};
-
-/* A thread that only compiles does so by its own launches. */
-FFTPlanPointer
-make_unless_stopped (const FFTLibrary &library, GstOpenCLContext *context,
-    const FFTShape &shape, GError **error)
-{
-  if (compiles_only ())
-    return library.make (context, shape, error);
-  const auto build = std::make_shared<PlanBuild> (context, shape);
-  const auto make = library.make;
-  if (!run_unless_stopped ([build, make] {
-        build->plan = make (build->context, build->shape, &build->error);
-      })) {
-    g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_BUILD,
-        "The transform was left, because the element stops");
-    return nullptr;
-  }
-  if (build->error)
-    g_propagate_error (error, std::exchange (build->error, nullptr));
-  return std::move (build->plan);
-}
-
 FFTPlanPointer
 make_with_steps (const FFTLibrary &library, GstOpenCLContext *context,
     const FFTShape &shape, const Steps &steps, GError **error)
 {
-  FFTPlanPointer inner = make_unless_stopped (library, context, steps.inner, error);
+  FFTPlanPointer inner = library.make (context, steps.inner, error);
   if (!inner || (!steps.before && !steps.after))
     return inner;
   auto plan = std::make_unique<ArrangedPlan> ();

@@ -8,13 +8,11 @@
 #include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/core/events.hpp>
 
-#include <algorithm>
 #include <deque>
 #include <utility>
 
 struct _GstOpenCLInFlight {
   std::deque<opencl::TrackedEvent> frames; /* oldest first */
-  bool has_finished = false;               /* a frame, since the last drain */
 };
 
 GstOpenCLInFlight *
@@ -35,24 +33,12 @@ finish_oldest (GstOpenCLInFlight *in_flight, GError **error)
 {
   opencl::TrackedEvent oldest = std::move (in_flight->frames.front ());
   in_flight->frames.pop_front ();
-  in_flight->has_finished = true;
   cl_int status = oldest.status ();
   if (status > CL_COMPLETE) {
     gst_opencl_count_throttled ();
     status = oldest.wait ();
   }
   return gst_opencl_check (status, "a frame on the device", error);
-}
-
-/* PoCL compiles kernels when the first frame runs. A stop does not wait for that. */
-static bool
-wait_for_first (GstOpenCLInFlight *in_flight, GError **error)
-{
-  if (in_flight->has_finished || in_flight->frames.front ().wait_unless_stopped ())
-    return true;
-  g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-      "The frame was left, because the element stops");
-  return false;
 }
 
 /* Does not query frames that do not block a new one. Other owners of their events, or a
@@ -65,7 +51,7 @@ gst_opencl_in_flight_admit (GstOpenCLInFlight *in_flight, guint depth, GError **
   auto &frames = in_flight->frames;
   while (frames.size () >= depth
          || (!frames.empty () && frames.front ().is_known_complete ())) {
-    if (!wait_for_first (in_flight, error) || !finish_oldest (in_flight, error))
+    if (!finish_oldest (in_flight, error))
       return FALSE;
   }
   return TRUE;
@@ -83,22 +69,7 @@ gst_opencl_in_flight_drain (GstOpenCLInFlight *in_flight, GError **error)
   bool ok = true;
   while (!in_flight->frames.empty ())
     ok = finish_oldest (in_flight, ok ? error : nullptr) && ok;
-  in_flight->has_finished = false;
   return ok;
-}
-
-void
-gst_opencl_in_flight_forget (GstOpenCLInFlight *in_flight)
-{
-  in_flight->frames.clear ();
-  in_flight->has_finished = false;
-}
-
-gboolean
-gst_opencl_in_flight_is_over (const GstOpenCLInFlight *in_flight)
-{
-  return std::all_of (in_flight->frames.begin (), in_flight->frames.end (),
-      [] (const opencl::TrackedEvent &frame) { return frame.status () <= CL_COMPLETE; });
 }
 
 gboolean

@@ -49,9 +49,7 @@ GST_OPENCL_API void gst_opencl_in_flight_add (
 GST_OPENCL_API gboolean gst_opencl_in_flight_drain (
     GstOpenCLInFlight *in_flight, GError **error);
 
-/* For ElementCore only. The first returns whether all frames have finished or failed. */
-gboolean gst_opencl_in_flight_is_over (const GstOpenCLInFlight *in_flight);
-void gst_opencl_in_flight_forget (GstOpenCLInFlight *in_flight);
+/* For ElementCore only. */
 gboolean gst_opencl_in_flight_is_empty (const GstOpenCLInFlight *in_flight);
 
 /**

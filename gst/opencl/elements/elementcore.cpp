@@ -17,7 +17,7 @@
  *   CLOSED  open() fails; close()                                   CLOSED
  *   OPEN    admit() or drain_for_caps() in another thread: the new
  *           queue waits for the old one                             OPEN
- *   OPEN    close(), after drain(), maybe in another thread         CLOSED
+ *   OPEN    close(), after drain()                                  CLOSED
  *
  * Failures (`reported`), in each of these states. A device failure ends the streams of all
  * elements in the pipeline (streamwatch.cpp):
@@ -55,10 +55,6 @@
  * - New settings are taken in begin_frame(). If they need programs or tables in a live
  *   pipeline, a thread (Preparation) builds these while frames use the old settings. It is
  *   joined before the new ones are used, and in close().
- * - A stop waits only shortly for frames in flight, whose kernels a driver may still compile.
- *   Another thread then drains and closes the element, and the next open() waits for it.
- * - A stop or a flush does not wait for a build. It goes on in another thread, which holds the
- *   context (stoppable.hpp). What the element had begun fails without a report.
  * - Caps change only after drain_for_caps(). Refused caps leave the old formats.
  *
  * Invariants:
@@ -71,8 +67,8 @@
  *     `queues_` (admit()). Therefore the element's own device memory needs no events.
  *  4. After admit(), fewer than async-depth frames are in flight (gst_opencl_in_flight_admit()).
  *  5. admit(), finish() and drain() are called in one thread at a time: the streaming thread, or a
- *     state change when that has stopped, or the thread that closes the element. A thread that
- *     only compiles calls none of them (admit(), add()).
+ *     state change when that has stopped. A thread that only compiles calls none of them
+ *     (admit(), add()).
  *  6. Of failures with one cause, one is posted: post() holds `report_lock`, so a second thread
  *     returns after the error is on the bus. DEVICE_FAILURE is not forgotten before
  *     reset_failures() (admit()).
@@ -351,10 +347,6 @@ ElementCore::open (GError **error)
 {
   gchar *wanted = dup_device ();
 
-  {
-    std::unique_lock<std::mutex> guard (closing_lock);
-    closing_ended.wait (guard, [this] { return !is_closing; });
-  }
   reset_failures ();
   statistics_ = gst_opencl_statistics_of (element);
   drop_context_of_another_device (wanted);
@@ -382,67 +374,6 @@ ElementCore::close ()
   opened = false;
   GST_OBJECT_UNLOCK (element);
   gst_clear_object (&context);
-}
-
-/* Returns whether the commands of all frames soon end, also those of a frame that was left.
- * Elements of a pipeline stop one after the other, so this is short. */
-bool
-ElementCore::is_over_soon ()
-{
-  constexpr gint64 most = 100 * G_TIME_SPAN_MILLISECOND;
-  const gint64 end = g_get_monotonic_time () + most;
-  cl_command_queue used = queues_->compute ();
-  cl_event last = nullptr;
-
-  if (!used || enqueue_end (used, &last) != CL_SUCCESS)
-    return true;
-  clFlush (used);
-  const TrackedEvent tracked (last);
-  clReleaseEvent (last);
-  while (tracked.status () > CL_COMPLETE || !gst_opencl_in_flight_is_over (in_flight)) {
-    if (g_get_monotonic_time () > end)
-      return false;
-    g_usleep (200);
-  }
-  return true;
-}
-
-void
-ElementCore::stop (std::function<void ()> close)
-{
-  auto drain_and_close = [this, close = std::move (close)] {
-    const Counting counting (*this);
-    drain ();
-    close ();
-  };
-  auto in_background = [this, drain_and_close] {
-    drain_and_close ();
-    {
-      std::lock_guard<std::mutex> guard (closing_lock);
-      is_closing = false;
-      closing_ended.notify_all ();
-    }
-    gst_object_unref (element); /* may be the last */
-  };
-
-  if (!is_over_soon ()) {
-    gst_object_ref (element);
-    is_closing = true;
-    if (run_in_background (in_background))
-      return;
-    is_closing = false;
-    gst_object_unref (element);
-  }
-  drain_and_close ();
-}
-
-void
-ElementCore::flush ()
-{
-  if (is_over_soon ())
-    drain ();
-  else
-    gst_opencl_in_flight_forget (in_flight);
 }
 
 /* --- failures --- */
@@ -501,11 +432,6 @@ ElementCore::has_failed ()
 void
 ElementCore::post (GError *error, Reported what, const Place &place)
 {
-  if (StopScope::has_left ()) {
-    GST_DEBUG_OBJECT (element, "left while stopping: %s", error->message);
-    g_error_free (error);
-    return;
-  }
   GstOpenCLContext *context =
       error->domain == GST_OPENCL_ERROR ? ref_context () : nullptr;
   {

@@ -15,11 +15,8 @@
 #include <gst/opencl/core/profile.hpp>
 #include "streamwatch.hpp"
 #include <gst/opencl/core/queues.hpp>
-#include <gst/opencl/core/stoppable.hpp>
 
 #include <atomic>
-#include <condition_variable>
-#include <functional>
 #include <mutex>
 
 namespace opencl {
@@ -61,16 +58,6 @@ public:
 
 private:
   GstOpenCLStatistics *previous;
-};
-
-/* The same in a streaming thread, which leaves builds when the element stops */
-class Streaming {
-public:
-  explicit Streaming (const ElementCore &core);
-
-private:
-  const Counting counting;
-  const StopScope scope;
 };
 
 class ElementCore {
@@ -118,11 +105,6 @@ public:
     return false;
   }
   bool is_open () const { return opened; }
-  /* Waits for frames in flight, and calls `close`. If that takes longer, as while a driver
-   * compiles their kernels, it happens in another thread, for which the next open() waits. */
-  void stop (std::function<void ()> close);
-  /* drain() at a flush, which forgets frames that take longer */
-  void flush ();
   void close ();
   /* close() after that of the element's class, which is called after success and failure
    * of its open(), so that it can undo a partial one. */
@@ -164,13 +146,6 @@ public:
   /* Ends a frame whose commands were enqueued, or reports `error` (transfer full). `event`
    * (transfer full) (nullable) completes with the frame. Returns `enqueued`. */
   bool finish (bool enqueued, cl_event event, GError *error);
-  /* The same with GStreamer's result: FLUSHING if the element stopped meanwhile */
-  GstFlowReturn end (bool enqueued, cl_event event, GError *error)
-  {
-    if (finish (enqueued, event, error))
-      return GST_FLOW_OK;
-    return StopScope::has_left () ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
-  }
   /* Waits for all frames in flight, and reports a failure. */
   bool drain ();
   /* drain() for new caps, which also selects the queue of the calling thread. */
@@ -213,8 +188,6 @@ public:
   /* (nullable): NULL before the first run */
   GstOpenCLStatistics *statistics () const { return statistics_; }
 
-  friend class Streaming;
-
 private:
   explicit ElementCore (GstElement *element);
   ~ElementCore ();
@@ -229,7 +202,6 @@ private:
   void warn_of_memory_mismatch ();
   void use_named_device ();
   void drop_context_of_another_device (const gchar *wanted);
-  bool is_over_soon ();
   bool ensure_import_pool (gsize size, GError **error);
 
   GstElement *const element;
@@ -239,9 +211,6 @@ private:
   std::atomic<bool> opened{false};      /* written with the object lock */
   enum class Reported { NOTHING, FAILURE, DEVICE_FAILURE };
   void post (GError *error, Reported what, const Place &place = Place::here ());
-  std::mutex closing_lock;
-  std::condition_variable closing_ended;
-  bool is_closing = false;          /* in another thread; closing_lock */
   std::recursive_mutex report_lock; /* held while a failure is reported */
   std::atomic<Reported> reported{Reported::NOTHING};
   InputWatch inputs_;
@@ -254,11 +223,6 @@ private:
 
 inline Counting::Counting (const ElementCore &core)
     : previous (gst_opencl_statistics_enter (core.statistics ()))
-{
-}
-
-inline Streaming::Streaming (const ElementCore &core)
-    : counting (core), scope (core.element)
 {
 }
 } // namespace opencl

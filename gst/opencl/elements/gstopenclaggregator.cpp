@@ -28,7 +28,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_aggregator_debug);
 using opencl::Counting;
 using opencl::ElementCore;
 using opencl::Format;
-using opencl::Streaming;
 
 /* --- a pad --- */
 
@@ -212,9 +211,11 @@ gst_opencl_aggregator_start (GstAggregator *aggregator)
 static gboolean
 gst_opencl_aggregator_stop (GstAggregator *aggregator)
 {
+  Counting counting (core_of (aggregator));
   const gboolean stopped = parent_of_all ()->stop (aggregator);
 
-  core_of (aggregator).stop ([aggregator] { close_aggregator (aggregator); });
+  core_of (aggregator).drain ();
+  close_aggregator (aggregator);
   return stopped;
 }
 
@@ -223,7 +224,7 @@ gst_opencl_aggregator_flush (GstAggregator *aggregator)
 {
   Counting counting (core_of (aggregator));
 
-  core_of (aggregator).flush ();
+  core_of (aggregator).drain ();
   core_of (aggregator).reset_failures ();
   return parent_of_all ()->flush (aggregator);
 }
@@ -424,7 +425,7 @@ gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *c
   GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
   GstOpenCLAggregatorPrivate *priv = private_of (self);
   GError *error = nullptr;
-  const Streaming streaming (*priv->core);
+  Counting counting (*priv->core);
 
   if (!priv->core->drain_for_caps ())
     return FALSE;
@@ -616,15 +617,16 @@ static GstFlowReturn
 gst_opencl_aggregator_aggregate_frames (GstVideoAggregator *aggregator, GstBuffer *output)
 {
   GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
+  Counting counting (core_of (self));
+
   ElementCore &core = core_of (self);
-  const Streaming streaming (core);
   GError *error = nullptr;
   cl_event event = nullptr;
 
   sync_properties (self, output);
   const bool enqueued =
       core.admit (&error) && combine_inputs (self, output, &event, &error);
-  return core.end (enqueued, event, error);
+  return core.finish (enqueued, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /* --- the class --- */

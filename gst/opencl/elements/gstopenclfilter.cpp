@@ -34,7 +34,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_filter_debug);
 using opencl::Counting;
 using opencl::ElementCore;
 using opencl::Format;
-using opencl::Streaming;
 
 typedef struct {
   ElementCore *core;
@@ -141,8 +140,9 @@ gst_opencl_filter_start (GstBaseTransform *transform)
 static gboolean
 gst_opencl_filter_stop (GstBaseTransform *transform)
 {
-  core_of (transform).stop (
-      [transform] { close_filter (GST_OPENCL_FILTER (transform)); });
+  Counting counting (core_of (transform));
+  core_of (transform).drain ();
+  close_filter (GST_OPENCL_FILTER (transform));
   return TRUE;
 }
 
@@ -197,7 +197,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
   ElementCore &core = core_of (self);
   GError *error = nullptr;
-  const Streaming streaming (core);
+  Counting counting (core);
   const opencl::Busy preparing;
 
   if (!core.drain_for_caps ())
@@ -210,7 +210,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
   if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
     core.report (error);
     set_current_caps (self, nullptr, nullptr);
-    return opencl::StopScope::has_left (); /* the first frame after a flush tries again */
+    return FALSE;
   }
   set_current_caps (self, input, output);
   core.reset_failures ();
@@ -542,11 +542,11 @@ gst_opencl_filter_transform (
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
   GError *error = nullptr;
   cl_event event = nullptr;
-  const Streaming streaming (core_of (self));
+  Counting counting (core_of (self));
 
   gboolean processed = core_of (self).admit (&error)
                        && process_or_merge (self, input, output, &event, &error);
-  return core_of (self).end (processed, event, error);
+  return core_of (self).finish (processed, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 static void
@@ -669,7 +669,7 @@ submit (GstOpenCLFilter *self, GstBuffer *input)
   GstOpenCLFilterPrivate *priv = private_of (self);
   GError *error = nullptr;
   cl_event event = nullptr;
-  const Streaming streaming (*priv->core);
+  Counting counting (*priv->core);
 
   clear_submitted (self);
   priv->n_in++;
@@ -680,7 +680,7 @@ submit (GstOpenCLFilter *self, GstBuffer *input)
       priv->core->admit (&error) && submit_frame (self, input, &event, &error);
   if (!submitted)
     priv->outputs = 0;
-  return priv->core->end (submitted, event, error);
+  return priv->core->finish (submitted, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /* Divides the duration of the input between its outputs. */
@@ -774,10 +774,7 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
 
   if (type == GST_EVENT_EOS || type == GST_EVENT_FLUSH_STOP) {
     Counting counting (core);
-    if (type == GST_EVENT_EOS)
-      core.drain ();
-    else
-      core.flush ();
+    core.drain ();
   }
   if (type == GST_EVENT_EOS)
     warn_without_output (GST_OPENCL_FILTER (transform));

@@ -141,7 +141,6 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_src_debug);
 using opencl::Counting;
 using opencl::ElementCore;
 using opencl::Format;
-using opencl::Streaming;
 using opencl::Timeline;
 
 typedef struct {
@@ -213,7 +212,7 @@ gst_opencl_src_change_state (GstElement *element, GstStateChange transition)
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY
       || (transition == GST_STATE_CHANGE_READY_TO_PAUSED
           && result == GST_STATE_CHANGE_FAILURE))
-    core_of (self).stop ([self] { close_src (self); });
+    close_src (self);
   return result;
 }
 
@@ -270,7 +269,7 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
   GstOpenCLSrcClass *klass = GST_OPENCL_SRC_GET_CLASS (self);
   GstOpenCLSrcPrivate *priv = private_of (self);
   GError *error = nullptr;
-  const Streaming streaming (*priv->core);
+  Counting counting (*priv->core);
   const opencl::Busy preparing;
 
   if (!priv->core->drain_for_caps () || !priv->format.set (klass, self, caps))
@@ -284,7 +283,7 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
   priv->refused = klass->set_format && !klass->set_format (self, caps, &error);
   if (priv->refused)
     priv->core->report (error);
-  return !opencl::StopScope::has_left (); /* the parent class tries again after a flush */
+  return TRUE;
 }
 
 /* --- allocation --- */
@@ -392,7 +391,7 @@ gst_opencl_src_fill (GstPushSrc *push, GstBuffer *buffer)
   GstOpenCLSrcPrivate *priv = private_of (self);
   GError *error = nullptr;
   cl_event event = nullptr;
-  const Streaming streaming (*priv->core);
+  Counting counting (*priv->core);
 
   if (priv->refused || priv->timeline->is_over ())
     return GST_FLOW_EOS;
@@ -401,10 +400,8 @@ gst_opencl_src_fill (GstPushSrc *push, GstBuffer *buffer)
       priv->core->admit (&error)
       && (downloads (priv) ? enqueue_download (self, buffer, &event, &error)
                            : enqueue_frame (self, buffer, &event, &error));
-  const GstFlowReturn flow = priv->core->end (enqueued, event, error);
-  if (flow
-      != GST_FLOW_OK) /* GST_FLOW_ERROR would make the parent class post another error */
-    return flow == GST_FLOW_ERROR ? GST_FLOW_EOS : flow;
+  if (!priv->core->finish (enqueued, event, error))
+    return GST_FLOW_EOS; /* GST_FLOW_ERROR would make the parent class post another error */
   priv->timeline->stamp (buffer);
   return GST_FLOW_OK;
 }
@@ -454,7 +451,7 @@ gst_opencl_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   const GstClockTime duration = duration_of (self);
   Counting counting (*priv->core);
 
-  priv->core->flush ();
+  priv->core->drain ();
   priv->core->reset_failures ();
   segment->time = segment->start;
   if (backwards && GST_CLOCK_TIME_IS_VALID (duration))

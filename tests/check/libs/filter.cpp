@@ -455,30 +455,13 @@ static const struct {
               caps_of ("video/x-raw,format=GRAY8,width=40,height=3")));
           expect_equal (behaviour.formats, 2);
         }},
+    {"flush", [] (Filter &filter) { filter.flush (); }},
+    {"the end of the element",
+        [] (Filter &filter) {
+          gst_element_set_state (filter.element (), GST_STATE_READY);
+          expect_equal (behaviour.closed, 1);
+        }},
 };
-
-/* A driver may still compile their kernels. The element keeps what they use. */
-TEST (test_filter_is_closed_when_its_frames_have_finished)
-{
-  Filter filter (small_video, 3);
-  Gate gate (filter.context ());
-  push_gated (filter, gate, 2);
-  gst_element_set_state (filter.element (), GST_STATE_READY);
-  expect_equal (behaviour.closed, 0);
-  behaviour.gate = nullptr;
-  gate.open ();
-  fail_unless (soon ([] { return behaviour.closed == 1; }));
-}
-
-TEST (test_filter_flushes_before_its_frames_have_finished)
-{
-  Filter filter (small_video, 3);
-  Gate gate (filter.context ());
-  push_gated (filter, gate, 2);
-  filter.flush (); /* returns, although none of them can have finished */
-  behaviour.gate = nullptr;
-  gate.open ();
-}
 
 TEST_ROWS (test_filter_finishes_all_frames_before, followers)
 {

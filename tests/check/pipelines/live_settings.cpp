@@ -13,7 +13,6 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
 using namespace check;
 
@@ -28,7 +27,6 @@ public:
   {
     std::lock_guard<std::mutex> guard (lock);
     closed = true;
-    closer = std::this_thread::get_id ();
     held = 0;
   }
 
@@ -46,12 +44,9 @@ public:
     return held > 0;
   }
 
-  /* Builds of the thread that closed the gate pass: elements that open build programs. */
   void pass ()
   {
     std::unique_lock<std::mutex> guard (lock);
-    if (std::this_thread::get_id () == closer)
-      return;
     held++;
     changed.wait (guard, [this] { return !closed; });
   }
@@ -60,7 +55,6 @@ private:
   std::mutex lock;
   std::condition_variable changed;
   bool closed = false;
-  std::thread::id closer;
   unsigned held = 0;
 } gate;
 
@@ -442,81 +436,4 @@ TEST (test_live_settings_a_bad_set_while_another_is_prepared_warns_once)
   pending.record.expect ({}, {"interpolation=cubic", ""}, 15);
   g_object_get (pending.pipeline["w"], "padded-samples", &padded, nullptr);
   fail_unless_equals_int (padded, 3);
-}
-
-/* --- a stop and a flush during a build --- */
-
-namespace {
-/* Opens the gate after a time in which nobody but a build would still wait. */
-class Watchdog {
-public:
-  ~Watchdog () { is_over = true; }
-  bool has_opened () const { return opened; }
-
-private:
-  std::atomic<bool> is_over{false}, opened{false};
-  Worker thread{[this] {
-    for (gint64 left = 20000; left > 0 && !is_over; left--)
-      g_usleep (1000);
-    opened = !is_over;
-    if (opened)
-      gate.open ();
-  }};
-};
-
-const char *const building_chains[] = {
-    "videotestsrc num-buffers=3 ! video/x-raw,format=GRAY16_LE,width=256,height=4 ! "
-    "openclupload ! octwindowinterp ! octfft ! fakesink",
-    "openclcompositor name=m sink_1::width=100 ! video/x-raw(memory:OpenCLMemory),"
-    "format=I420 ! fakesink videotestsrc num-buffers=3 ! video/x-raw,format=NV12 ! "
-    "openclupload ! m. videotestsrc num-buffers=3 ! video/x-raw,format=YUY2 ! "
-    "openclupload ! m.",
-    "videotestsrc num-buffers=3 ! video/x-raw,format=RGBA ! openclupload ! openclconvert "
-    "! "
-    "video/x-raw(memory:OpenCLMemory),format=GRAY8 ! fakesink",
-};
-
-void
-start_and_wait_for_a_build (const Pipeline &pipeline)
-{
-  gate.close ();
-  fail_unless (
-      gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
-  fail_unless (soon ([] { return gate.is_reached (); }), "no program is built");
-}
-} // namespace
-
-/* The test's process then ends while the driver still compiles. */
-TEST_ROWS (test_live_settings_a_stop_does_not_wait_for_a_build, building_chains)
-{
-  OpenAtEnd opens;
-  Pipeline pipeline (row);
-  start_and_wait_for_a_build (pipeline);
-  Watchdog watchdog;
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  fail_if (watchdog.has_opened (), "the stop waited");
-  fail_unless (pipeline.messages ().is_clean ());
-}
-
-TEST_ROWS (test_live_settings_a_stopped_build_is_used_later, building_chains)
-{
-  OpenAtEnd opens;
-  Pipeline pipeline (row);
-  start_and_wait_for_a_build (pipeline);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gate.open ();
-  pipeline.play_to_eos ();
-}
-
-TEST_ROWS (test_live_settings_a_flush_does_not_wait_for_a_build, building_chains)
-{
-  OpenAtEnd opens;
-  Pipeline pipeline (row);
-  start_and_wait_for_a_build (pipeline);
-  Watchdog watchdog;
-  fail_unless (
-      gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
-  fail_if (watchdog.has_opened (), "the flush waited");
-  gate.open ();
-  pipeline.play_to_eos ();
 }
