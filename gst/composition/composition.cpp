@@ -673,17 +673,15 @@ is_scaled (const GstOpenCLCompositorPlace &place)
   return place.visible.w != place.width || place.visible.h != place.height;
 }
 
-/* A scaled layer with alpha or in light is left to the blending kernel, which weights colours. A
- * CPU scales in two passes. */
+/* A CPU scales in two passes. A scaled layer with alpha is left to the blending kernel, which
+ * weights colours. */
 bool
-is_scaled_before (
-    const Layer &layer, const GstVideoInfo &output, bool linear, bool is_cpu)
+is_scaled_before (const Layer &layer, const GstVideoInfo &output)
 {
   const GstOpenCLCompositorPlace &place = layer.place;
-  return is_scaled (place) && !linear && !layer.interlaced
-         && !GST_VIDEO_INFO_HAS_ALPHA (layer.info) && is_whole (layer, output)
-         && (is_cpu ? RowScaler::can_scale (*layer.info, place.width, place.height)
-                    : !is_of_words (output));
+  return is_scaled (place) && !layer.interlaced && !GST_VIDEO_INFO_HAS_ALPHA (layer.info)
+         && is_whole (layer, output)
+         && RowScaler::can_scale (*layer.info, place.width, place.height);
 }
 
 /* For a YUV output a GPU converts layers before: four of 1080p then took 141 µs on an H200, not
@@ -707,26 +705,23 @@ with_size (const GstVideoInfo &info, gint width, gint height)
   return sized;
 }
 
-/* Returns the scaled layer without its frame. It keeps its format if it will be copied. Else a
- * GPU makes the pixels that are blended, and a CPU keeps what is not subsampled. */
+/* Returns the scaled layer without its frame. Its chroma stays subsampled only if it will be
+ * copied, as blending it would blur it. */
 GstVideoInfo
-converted_info (const Layer &layer, const GstVideoInfo &output, bool is_cpu)
+scaled_info (const Layer &layer, const GstVideoInfo &output)
 {
   const GstOpenCLCompositorPlace &place = layer.place;
   Layer made = layer;
   made.place.visible = {0, 0, place.width, place.height};
-  const bool stays = is_copied (made, output);
-  GstVideoInfo info =
-      stays || is_cpu ? *layer.info : blended_info (output); /* format and colours */
-  info = with_size (info, place.width, place.height);
-  if (is_cpu && !stays && GST_VIDEO_INFO_IS_YUV (&info)) {
-    const GstVideoColorimetry colorimetry = info.colorimetry;
-    gst_video_info_set_format (
-        &info, GST_VIDEO_FORMAT_Y444, guint (place.width), guint (place.height));
-    info.colorimetry = colorimetry;
-    info.chroma_site = layer.info->chroma_site;
-  }
-  return info;
+  GstVideoInfo info = with_size (*layer.info, place.width, place.height);
+  if (is_copied (made, output) || !GST_VIDEO_INFO_IS_YUV (&info))
+    return info;
+  GstVideoInfo full;
+  gst_video_info_set_format (
+      &full, GST_VIDEO_FORMAT_Y444, guint (place.width), guint (place.height));
+  full.colorimetry = info.colorimetry;
+  full.chroma_site = info.chroma_site;
+  return full;
 }
 } // namespace
 
@@ -791,12 +786,12 @@ at_index (std::vector<std::unique_ptr<ConvertedLayer>> &all, gsize index)
 
 bool
 Composition::scale_layers (std::vector<Layer> &layers, const GstVideoInfo &info,
-    cl_command_queue queue, bool linear, GError **error)
+    cl_command_queue queue, GError **error)
 {
   for (gsize i = 0; i < layers.size (); i++) {
-    if (!is_scaled_before (layers[i], info, linear, is_cpu))
+    if (!is_scaled_before (layers[i], info))
       continue;
-    const GstVideoInfo wanted = converted_info (layers[i], info, is_cpu);
+    const GstVideoInfo wanted = scaled_info (layers[i], info);
     ConvertedLayer &layer = at_index (scaled, i);
     if (layer.is_steady (layers[i], wanted)
         && !layer.convert (context, queue, layers[i], wanted, error))
@@ -849,7 +844,7 @@ Composition::blend (std::vector<Layer> layers, const GstVideoInfo &info,
     const GstOpenCLFrame &output, CompositorBackground background, bool linear,
     GError **error)
 {
-  if (!scale_layers (layers, info, output.queue, linear, error))
+  if (is_cpu && !linear && !scale_layers (layers, info, output.queue, error))
     return false;
   const GstVideoInfo blended = blended_info (info);
   const GstVideoRectangle whole = {0, 0, info.width, info.height};

@@ -109,7 +109,7 @@ private:
   static guint abilities_for (
       const std::vector<Layer> &layers, const GstVideoInfo &blended, bool linear);
   bool scale_layers (std::vector<Layer> &layers, const GstVideoInfo &info,
-      cl_command_queue queue, bool linear, GError **error);
+      cl_command_queue queue, GError **error);
   bool color_layers (std::vector<Layer> &layers, gsize first, gsize end,
       const GstVideoInfo &info, cl_command_queue queue, GError **error);
   bool blend_and_store (
