@@ -14,6 +14,16 @@
 #define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/convert.cl"
 
 namespace transfer {
+GstVideoInfo
+with_colors_of (const GstVideoInfo &like, GstVideoFormat format, gint width, gint height)
+{
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, format, guint (width), guint (height));
+  info.colorimetry = like.colorimetry;
+  info.chroma_site = like.chroma_site;
+  return info;
+}
+
 /* Returns the size to which the input is scaled, before rotation. */
 cl_int2
 FrameConverter::size_before_rotation () const
@@ -123,12 +133,8 @@ FrameConverter::plan_planes ()
 {
   const GstVideoInfo &in = how.in, &out = how.out;
   const cl_int2 size = size_before_rotation ();
-  GstVideoInfo made;
-
-  gst_video_info_set_format (
-      &made, GST_VIDEO_INFO_FORMAT (&in), guint (size.s[0]), guint (size.s[1]));
-  made.colorimetry = in.colorimetry;
-  made.chroma_site = in.chroma_site;
+  const GstVideoInfo made =
+      with_colors_of (in, GST_VIDEO_INFO_FORMAT (&in), size.s[0], size.s[1]);
   const bool alone = is_plain () && strcmp (colors.arithmetic, "COLORS_COPY") == 0
                      && GST_VIDEO_INFO_FORMAT (&in) == GST_VIDEO_INFO_FORMAT (&out)
                      && !is_chroma_resampled (made);

@@ -39,6 +39,10 @@ struct TargetRectangle {
   }
 };
 
+/* Returns frames with the colours of `like` in another format and size. */
+GstVideoInfo with_colors_of (
+    const GstVideoInfo &like, GstVideoFormat format, gint width, gint height);
+
 struct Conversion {
   GstVideoInfo in, out;
   TargetRectangle target;

@@ -358,8 +358,8 @@ is_of_smptealpha (GstPad *pad)
   return is;
 }
 
-/* Copies the colorimetry of the caps before a smptealpha to `caps`, those of YUV behind it.
- * Source pads have caps before the elements behind them. */
+/* Looks for the colorimetry upstream of a smptealpha, and sets it in `caps`, the caps of YUV video
+ * that comes from there. A source pad has its caps before the element behind it. */
 static void
 find_colorimetry (GstPad *sink, GstCaps *caps)
 {
@@ -387,8 +387,8 @@ find_colorimetry (GstPad *sink, GstCaps *caps)
   gst_clear_object (&source);
 }
 
-/* `smptealpha`, of which GStreamer Editing Services make transitions, keeps the samples of
- * YUV, but not the colorimetry of the caps. */
+/* `smptealpha` keeps the samples of YUV video, but not the colorimetry of its caps. GStreamer
+ * Editing Services use it for transitions. */
 static gboolean
 gst_opencl_compositor_sink_event (
     GstAggregator *aggregator, GstAggregatorPad *pad, GstEvent *event)

@@ -306,9 +306,9 @@ gst_opencl_compositor_pad_read_crop (GstOpenCLCompositorPad *pad, GstBuffer *fra
   GST_OBJECT_UNLOCK (pad);
 }
 
-/* As `compositor`, which then chooses caps that have alpha, or need no alpha any more. GStreamer
- * Editing Services rely on it: a transition places its frames together with the first new
- * operator, and caps that were fixed before do not have room for them. */
+/* Negotiates again when the operator becomes "add" or ceases to be, as `compositor` does. GStreamer
+ * Editing Services rely on it: a transition sets the first new operator and the places of its
+ * frames together, and the size that was fixed before has no room for them. */
 static void
 renegotiate_for_operator (GstOpenCLCompositorPad *pad)
 {
