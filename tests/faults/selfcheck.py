@@ -35,6 +35,7 @@ OCT = (SOURCE + "octwindowinterp ! octfft name=fft {options} ! video/x-raw(ANY),
        "opencldownload ! filesink location={output}")
 SLOWLY = "identity sleep-time=5000 ! "
 TIMEOUT = 100
+ENDLESS = 100000  # frames, which last for longer than a test waits
 FUSED = "fused-depth"
 WAIT = {"GST_OPENCL_WAIT_FOR_CHECKS": "1"}
 
@@ -64,7 +65,7 @@ def empty_cache(engine=FUSED):
         yield Cache(folder, engine)
 
 
-def environment(cache, broken="", check="20", **more):
+def environment(cache, broken="", check="80", **more):
     made = {**os.environ, "GST_DEBUG": "GST_TRACER:7,default:2", "GST_TRACERS": "openclstats",
             "GST_DEBUG_NO_COLOR": "1", "GST_OPENCL_SELF_CHECK": check}
     # PoCL's compiled kernels stay where other tests have put them.
@@ -166,7 +167,7 @@ def wait_for(condition):
 
 def first_start(cache, **kind):
     """Until the verdict has come"""
-    run = Run(cache, oct_pipeline(10000, SLOWLY), until=lambda _: cache.files(), **kind)
+    run = Run(cache, oct_pipeline(ENDLESS, SLOWLY), until=lambda _: cache.files(), **kind)
     expect_right(run)
     assert run.launches("octwindowinterp0") > IN_ONE, "the plain engine did not begin"
     return run
@@ -237,7 +238,7 @@ def start_without_result(cache, until=lambda: None, **kind):
     """Until the warning that the check hangs. Nothing is kept."""
     first_start(cache)  # verdicts of FFT libraries, for which a short limit may not suffice
     cache.files()[0].unlink()
-    run = Run(cache, oct_pipeline(10000, SLOWLY),
+    run = Run(cache, oct_pipeline(ENDLESS, SLOWLY),
               until=lambda log: until() or "WARNING: from element" in log, **kind)
     expect_right(run)
     warning, = run.warnings()
@@ -305,7 +306,7 @@ def is_alive(process):
 def one_check_runs_at_a_time_and_ends_with_its_last_waiter():
     """Three processes wait for the same engines. The first one ends while its check is stopped, as
     one that never ends."""
-    pipeline = oct_pipeline(10000, SLOWLY).replace("{output}", os.devnull).split()
+    pipeline = oct_pipeline(ENDLESS, SLOWLY).replace("{output}", os.devnull).split()
     with empty_cache() as cache, contextlib.ExitStack() as stack:
         started = [stack.enter_context(subprocess.Popen(
             ["gst-launch-1.0", *pipeline], env=environment(cache, check="60"),
