@@ -64,7 +64,8 @@ is_of_words (const GstVideoInfo &info)
 cl_int2
 whole_size (const Layer &layer)
 {
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (layer.frame->buffer);
+  const GstVideoMeta *meta =
+      layer.converted ? nullptr : gst_buffer_get_video_meta (layer.frame->buffer);
   return meta ? cl_int2{{cl_int (meta->width), cl_int (meta->height)}}
               : cl_int2{{layer.info->width, layer.info->height}};
 }
@@ -754,6 +755,7 @@ ConvertedLayer::convert (GstOpenCLContext *context, cl_command_queue queue, Laye
     return false;
   layer.frame = &made.frame;
   layer.info = &made.out;
+  layer.converted = true;
   layer.place.visible = {0, 0, made.out.width, made.out.height};
   return true;
 }

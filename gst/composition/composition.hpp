@@ -31,6 +31,7 @@ struct Layer {
   const GstOpenCLFrame *frame;
   GstOpenCLCompositorPlace place;
   bool interlaced;
+  bool converted = false; /* `frame` is not that of its buffer */
 };
 
 /* Sample layout and colour conversion of a layer or of the output, as in the kernel */

@@ -1309,6 +1309,31 @@ TEST_ROWS (test_compositor_blends_layers_that_it_cannot_copy, {0, 1, 2, 4, 5, 6,
 }
 
 /* A GPU scales in RGB. */
+static void
+fill_smoothly (const Picture &picture)
+{
+  View view (picture, GST_MAP_READWRITE);
+  for (int c = 0; c < view.components (); c++)
+    for (int y = 0; y < view.height (c); y++)
+      for (int x = 0; x < view.width (c); x++)
+        view.set (c, x, y, 90 + 40 * x / view.width (c) + 20 * y / view.height (c));
+}
+
+/* A CPU scales them before. Their buffers still have the size before that. */
+TEST_ROWS (test_compositor_yuv_output_blends_enlarged_layers, {"NV12", "I420"})
+{
+  Layer below = camera_layer (row, 40, 30, 0, 0, 0);
+  fill_smoothly (below.picture);
+  below.width = 72, below.height = 44;
+  Layer above = below;
+  above.zorder = 1, above.alpha = 0.25;
+  const std::string to = "! " + yuv_caps (row, "bt601", "jpeg") + ",width=72,height=44 ";
+  const Picture alone = composed ({below}, "", to);
+  const Picture over_itself = composed ({below, above}, "", to);
+  const int largest = video::largest_difference (alone, over_itself);
+  fail_unless (largest <= 2, "%d levels", largest);
+}
+
 TEST_ROWS (test_compositor_scales_camera_layers_as_openclconvert_does, {"NV12", "I420"})
 {
   const int tolerance = opencl::is_cpu (new_context ()) ? 0 : 40;
