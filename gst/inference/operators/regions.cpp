@@ -116,11 +116,11 @@ non_maximum_suppression (Lowering &l, GError **error)
     return give (l, l.add_constant (Array (ElementType::i64, {0, 3})));
   const SuppressOp what = {
       wanted, overlap, score, l.node ().integer ("center_point_box", 0) != 0};
+  /* By name: GCC 16 warns of a temporary list. */
+  const Value chosen = {"", ElementType::i64, {rows, 3}, {}};
+  const Value room = {"", ElementType::i32, {scratch}, {}};
   std::vector<ValueId> ids;
-  return l.add (what, {l.input (0), l.input (1)},
-             {{"", ElementType::i64, {rows, 3}, {}},
-                 {"", ElementType::i32, {scratch}, {}}},
-             ids, error)
+  return l.add (what, {l.input (0), l.input (1)}, {chosen, room}, ids, error)
          && give (l, ids[0]);
 }
 

@@ -21,6 +21,7 @@
 #include "queues.hpp"
 #include "sharedtables.hpp"
 #include "staging.hpp"
+#include "stopscope.hpp"
 
 #include <gst/common/debugswitch.hpp>
 #include <gst/common/platform.hpp>
@@ -692,6 +693,8 @@ gst_opencl_context_get_program (
     all_options += std::string (" ") + options;
   auto compile = [&] {
     cl_int code = CL_SUCCESS;
+    if (opencl::StopScope::refuses_builds (error))
+      return cl::Program ();
     cl::Program program (state.handle, std::string (source), false, &code);
     if (!gst_opencl_check (code, "clCreateProgramWithSource", error)
         || !compile_program (context, program, source, all_options, error))

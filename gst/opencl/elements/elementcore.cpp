@@ -55,6 +55,8 @@
  * - New settings are taken in begin_frame(). If they need programs or tables in a live
  *   pipeline, a thread (Preparation) builds these while frames use the old settings. It is
  *   joined before the new ones are used, and in close().
+ * - Once the pads have stopped, the streaming thread builds no more programs (StopScope). What
+ *   then fails is not reported.
  * - Caps change only after drain_for_caps(). Refused caps leave the old formats.
  *
  * Invariants:
@@ -432,6 +434,11 @@ ElementCore::has_failed ()
 void
 ElementCore::post (GError *error, Reported what, const Place &place)
 {
+  if (StopScope::has_refused ()) {
+    GST_DEBUG_OBJECT (element, "failed while it stops: %s", error->message);
+    g_error_free (error);
+    return;
+  }
   GstOpenCLContext *context =
       error->domain == GST_OPENCL_ERROR ? ref_context () : nullptr;
   {

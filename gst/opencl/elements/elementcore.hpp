@@ -15,6 +15,7 @@
 #include <gst/opencl/core/profile.hpp>
 #include "streamwatch.hpp"
 #include <gst/opencl/core/queues.hpp>
+#include <gst/opencl/core/stopscope.hpp>
 
 #include <atomic>
 #include <mutex>
@@ -58,6 +59,16 @@ public:
 
 private:
   GstOpenCLStatistics *previous;
+};
+
+/* The same in a streaming thread, which builds no more programs when the element stops */
+class Streaming {
+public:
+  explicit Streaming (const ElementCore &core);
+
+private:
+  const Counting counting;
+  const StopScope scope;
 };
 
 class ElementCore {
@@ -146,6 +157,13 @@ public:
   /* Ends a frame whose commands were enqueued, or reports `error` (transfer full). `event`
    * (transfer full) (nullable) completes with the frame. Returns `enqueued`. */
   bool finish (bool enqueued, cl_event event, GError *error);
+  /* The same with GStreamer's result, in the scope of a Streaming */
+  GstFlowReturn end (bool enqueued, cl_event event, GError *error)
+  {
+    if (finish (enqueued, event, error))
+      return GST_FLOW_OK;
+    return StopScope::has_refused () ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
+  }
   /* Waits for all frames in flight, and reports a failure. */
   bool drain ();
   /* drain() for new caps, which also selects the queue of the calling thread. */
@@ -189,6 +207,7 @@ public:
   GstOpenCLStatistics *statistics () const { return statistics_; }
 
 private:
+  friend class Streaming;
   explicit ElementCore (GstElement *element);
   ~ElementCore ();
   void add (cl_event event);
@@ -223,6 +242,11 @@ private:
 
 inline Counting::Counting (const ElementCore &core)
     : previous (gst_opencl_statistics_enter (core.statistics ()))
+{
+}
+
+inline Streaming::Streaming (const ElementCore &core)
+    : counting (core), scope (core.element)
 {
 }
 } // namespace opencl

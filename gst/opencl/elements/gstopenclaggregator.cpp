@@ -28,6 +28,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_aggregator_debug);
 using opencl::Counting;
 using opencl::ElementCore;
 using opencl::Format;
+using opencl::Streaming;
 
 /* --- a pad --- */
 
@@ -425,7 +426,7 @@ gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *c
   GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
   GstOpenCLAggregatorPrivate *priv = private_of (self);
   GError *error = nullptr;
-  Counting counting (*priv->core);
+  const Streaming streaming (*priv->core);
 
   if (!priv->core->drain_for_caps ())
     return FALSE;
@@ -617,16 +618,15 @@ static GstFlowReturn
 gst_opencl_aggregator_aggregate_frames (GstVideoAggregator *aggregator, GstBuffer *output)
 {
   GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
-  Counting counting (core_of (self));
-
   ElementCore &core = core_of (self);
+  const Streaming streaming (core);
   GError *error = nullptr;
   cl_event event = nullptr;
 
   sync_properties (self, output);
   const bool enqueued =
       core.admit (&error) && combine_inputs (self, output, &event, &error);
-  return core.finish (enqueued, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
+  return core.end (enqueued, event, error);
 }
 
 /* --- the class --- */

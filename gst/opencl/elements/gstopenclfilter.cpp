@@ -34,6 +34,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_filter_debug);
 using opencl::Counting;
 using opencl::ElementCore;
 using opencl::Format;
+using opencl::StopScope;
+using opencl::Streaming;
 
 typedef struct {
   ElementCore *core;
@@ -197,7 +199,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
   ElementCore &core = core_of (self);
   GError *error = nullptr;
-  Counting counting (core);
+  const Streaming streaming (core);
   const opencl::Busy preparing;
 
   if (!core.drain_for_caps ())
@@ -210,7 +212,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
   if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
     core.report (error);
     set_current_caps (self, nullptr, nullptr);
-    return FALSE;
+    return StopScope::has_refused (); /* upstream would post an error */
   }
   set_current_caps (self, input, output);
   core.reset_failures ();
@@ -226,8 +228,9 @@ ensure_caps_set (GstBaseTransform *transform)
     return TRUE;
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
   GstCaps *output = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (transform));
-  const gboolean has =
-      input && output && gst_opencl_filter_set_caps (transform, input, output);
+  const gboolean has = input && output
+                       && gst_opencl_filter_set_caps (transform, input, output)
+                       && private_of (transform)->input_caps;
   gst_clear_caps (&input);
   gst_clear_caps (&output);
   return has;
@@ -542,11 +545,11 @@ gst_opencl_filter_transform (
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
   GError *error = nullptr;
   cl_event event = nullptr;
-  Counting counting (core_of (self));
+  const Streaming streaming (core_of (self));
 
   gboolean processed = core_of (self).admit (&error)
                        && process_or_merge (self, input, output, &event, &error);
-  return core_of (self).finish (processed, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
+  return core_of (self).end (processed, event, error);
 }
 
 static void
@@ -669,7 +672,7 @@ submit (GstOpenCLFilter *self, GstBuffer *input)
   GstOpenCLFilterPrivate *priv = private_of (self);
   GError *error = nullptr;
   cl_event event = nullptr;
-  Counting counting (*priv->core);
+  const Streaming streaming (*priv->core);
 
   clear_submitted (self);
   priv->n_in++;
@@ -680,7 +683,7 @@ submit (GstOpenCLFilter *self, GstBuffer *input)
       priv->core->admit (&error) && submit_frame (self, input, &event, &error);
   if (!submitted)
     priv->outputs = 0;
-  return priv->core->finish (submitted, event, error) ? GST_FLOW_OK : GST_FLOW_ERROR;
+  return priv->core->end (submitted, event, error);
 }
 
 /* Divides the duration of the input between its outputs. */
@@ -715,7 +718,10 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
 
   if (!ensure_caps_set (transform)) {
     gst_clear_buffer (&transform->queued_buf);
-    return GST_FLOW_NOT_NEGOTIATED;
+    return is_flushing (GST_BASE_TRANSFORM_SINK_PAD (transform))
+                   || is_flushing (GST_BASE_TRANSFORM_SRC_PAD (transform))
+               ? GST_FLOW_FLUSHING
+               : GST_FLOW_NOT_NEGOTIATED;
   }
   const bool has_work = transform->queued_buf || priv->submitted;
   if (has_work && priv->core->has_failed ()) {

@@ -141,6 +141,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_src_debug);
 using opencl::Counting;
 using opencl::ElementCore;
 using opencl::Format;
+using opencl::Streaming;
 using opencl::Timeline;
 
 typedef struct {
@@ -269,7 +270,7 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
   GstOpenCLSrcClass *klass = GST_OPENCL_SRC_GET_CLASS (self);
   GstOpenCLSrcPrivate *priv = private_of (self);
   GError *error = nullptr;
-  Counting counting (*priv->core);
+  const Streaming streaming (*priv->core);
   const opencl::Busy preparing;
 
   if (!priv->core->drain_for_caps () || !priv->format.set (klass, self, caps))
@@ -391,7 +392,7 @@ gst_opencl_src_fill (GstPushSrc *push, GstBuffer *buffer)
   GstOpenCLSrcPrivate *priv = private_of (self);
   GError *error = nullptr;
   cl_event event = nullptr;
-  Counting counting (*priv->core);
+  const Streaming streaming (*priv->core);
 
   if (priv->refused || priv->timeline->is_over ())
     return GST_FLOW_EOS;

@@ -13,6 +13,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 using namespace check;
 
@@ -27,6 +28,7 @@ public:
   {
     std::lock_guard<std::mutex> guard (lock);
     closed = true;
+    closer = std::this_thread::get_id ();
     held = 0;
   }
 
@@ -44,9 +46,19 @@ public:
     return held > 0;
   }
 
+  /* Returns the number of builds that came to the gate since it was closed. */
+  unsigned builds ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    return held;
+  }
+
+  /* Builds of the thread that closed the gate pass: elements that start build programs. */
   void pass ()
   {
     std::unique_lock<std::mutex> guard (lock);
+    if (std::this_thread::get_id () == closer)
+      return;
     held++;
     changed.wait (guard, [this] { return !closed; });
   }
@@ -55,6 +67,7 @@ private:
   std::mutex lock;
   std::condition_variable changed;
   bool closed = false;
+  std::thread::id closer;
   unsigned held = 0;
 } gate;
 
@@ -436,4 +449,33 @@ TEST (test_live_settings_a_bad_set_while_another_is_prepared_warns_once)
   pending.record.expect ({}, {"interpolation=cubic", ""}, 15);
   g_object_get (pending.pipeline["w"], "padded-samples", &padded, nullptr);
   fail_unless_equals_int (padded, 3);
+}
+
+/* --- a stop during a build --- */
+
+/* It builds a program for the light and one for the blending. */
+TEST (test_live_settings_a_stop_waits_for_one_build)
+{
+  OpenAtEnd opens;
+  forget_compiled_kernels ();
+  Pipeline pipeline (
+      "openclcompositor name=built sink_1::width=100 sink_1::light-wrap=0.5 ! "
+      "video/x-raw(memory:OpenCLMemory),format=I420 ! fakesink "
+      "videotestsrc num-buffers=3 ! video/x-raw,format=NV12 ! openclupload ! built. "
+      "videotestsrc num-buffers=3 ! video/x-raw,format=YUY2 ! openclupload ! built.");
+  gate.close ();
+  fail_unless (
+      gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
+  fail_unless (soon ([] { return gate.is_reached (); }), "no program is built");
+  const unsigned builds = gate.builds ();
+  {
+    Worker stop ([&] { gst_element_set_state (pipeline, GST_STATE_NULL); });
+    Owned<GstPad> pad (gst_element_get_static_pad (pipeline["built"], "src"));
+    fail_unless (soon (
+        [&] { return GST_PAD_MODE (static_cast<GstPad *> (pad)) == GST_PAD_MODE_NONE; }));
+    gate.open ();
+  }
+  expect_equal (gate.builds (), builds);
+  fail_unless (pipeline.messages ().is_clean ());
+  pipeline.play_to_eos ();
 }
