@@ -6,6 +6,7 @@
 
 #include "signature.hpp"
 
+#include <gst/common/text.hpp>
 #include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
@@ -44,7 +45,7 @@ public:
       return false;
     skip_spaces ();
     if (*at != '\0')
-      return refuse (std::string ("\"") + *at + "\" is not an operator");
+      return refuse (opencl::text_of ("\"%c\" is not an operator", *at));
     return value > 0 || refuse ("the size is 0");
   }
   const std::string &reason () const { return why; }
