@@ -55,7 +55,7 @@ def words_of(options):
 
 def picture_of(words):
     """Returns the picture as bytes, which are none without a whole frame. Raises PlayError."""
-    from .calibration import MISSING, is_missing  # these need GStreamer
+    from .calibrated import MISSING, is_missing  # these need GStreamer
     from .frames import start_gstreamer
     from .play import played
 

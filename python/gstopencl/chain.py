@@ -12,7 +12,7 @@ import numpy as np
 gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
-from .calibration import MISSING, is_missing  # noqa: E402
+from .calibrated import MISSING, is_missing  # noqa: E402
 from .frames import (  # noqa: E402
     FRAMERATE, choose, kept_in_child, start_gstreamer, temporary_folder, view_of, without_mask)
 from .memory import buffer_of, bytes_of  # noqa: E402

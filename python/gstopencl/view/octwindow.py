@@ -6,7 +6,7 @@ import collections
 import sys
 import time
 
-from ..calibration import MISSING, is_missing
+from ..calibrated import MISSING, is_missing
 from ..frames import structure_of
 from ..launch import build
 from .branches import BranchingView
