@@ -112,8 +112,15 @@ def smoothed(values):
 
 
 def at_places(lines, places):
+    """Values between samples of the last axis, by cubic splines (Catmull and Rom), beyond its ends
+    on straight lines"""
+    padded = np.concatenate([2 * lines[..., :1] - lines[..., 1:2], lines,
+                             2 * lines[..., -1:] - lines[..., -2:-1]], -1)
     whole = np.clip(np.floor(places).astype(int), 0, lines.shape[-1] - 2)
-    return lines[..., whole] * (1 - (places - whole)) + lines[..., whole + 1] * (places - whole)
+    part = places - whole
+    a, b, c, d = (padded[..., whole + n] for n in range(4))
+    curve = c - a + part * (2 * a - 5 * b + 4 * c - d + part * (3 * (b - c) + d - a))
+    return b + part * np.where((part < 0) | (part > 1), c - b, curve / 2)
 
 
 def fringes_of(scan, places):
@@ -368,3 +375,279 @@ def compared(sample, phase, error):
     if (abs(sharp - phase) > most_apart * np.hypot(error, sharp_error)).any():
         return sharp, abs(sharp - phase) + sharp_error
     return phase, np.hypot(BOTH * error, 0.5 * abs(other - phase))
+
+
+# --- mirrors ---
+
+TERMS = 6  # of polynomials over the samples; higher ones follow noise where the light is weak
+ROUNDS, SEARCHES = 12, 4  # of the estimate; the first ones search a wide fringe
+LEAST_SHARE, LEAST_WEIGHT = 0.1, 0.05  # of the power in the filter; of the brightest sample's power
+FADING, LEAST_FADING = 0.25, 0.2  # part of the samples at either end; below it no phase is used
+NARROWEST, FINER = 8, 4  # depths of the filter; samples of the analytic signal by the camera's
+MOST_GROWTH = 1.01  # of a peak's width
+LEAST_BRIGHT, LEAST_RATIO = 0.4, 0.5  # of two fringes that are compared
+MOST_NOISE, MOST_NOISE_OF_ONE = 0.01, 0.05  # samples of the map and rad
+
+
+class MirrorCalibration(NamedTuple):
+    """`map` is the position of each even wavenumber, in samples, and `dispersion` the phase there,
+    in rad (None for one mirror, whose map contains it), as octwindowinterp's resample-map and
+    dispersion-phase. `width_before` and `width_after` are those of the first mirror's peak, in
+    depths, `map_error` and `dispersion_error` standard errors from noise, in samples and rad."""
+    map: np.ndarray
+    dispersion: np.ndarray
+    width_before: float
+    width_after: float
+    map_error: float
+    dispersion_error: float
+
+
+def calibration_of_mirrors(first, second=None, opposite=True):
+    """Returns the MirrorCalibration from the spectra of a mirror at one or two depths, minus the
+    spectrum without the mirror. If the depths are on opposite sides of zero delay, the sum of both
+    phases is free of dispersion, otherwise their difference.
+
+    Raises Refused if there is no fringe, its phase is not monotone, a fringe reaches zero delay or
+    half of the sampling rate, noise makes the result uncertain, or a peak gets wider."""
+    given = [np.asarray(spectrum, float) for spectrum in (first, second) if spectrum is not None]
+    size = given[0].size
+    if size < LEAST_SAMPLES or any(s.shape != (size,) or not np.isfinite(s).all() for s in given):
+        shapes = ", ".join(str(spectrum.shape) for spectrum in given)
+        raise ValueError(f"spectra have the shapes {shapes}, expected one length of at least "
+                         f"{LEAST_SAMPLES}, and finite values")
+    if len(given) > 1 and np.array_equal(*given):
+        raise Refused("both mirrors have the same spectrum: record the second one at another depth")
+    signs = (1, -1 if opposite else 1)
+    estimate = MirrorEstimate([Mirror(s, sign) for s, sign in zip(given, signs)])
+    for number in range(ROUNDS):
+        estimate.refine(max(120 * 0.75**number, NARROWEST), 60 if number < SEARCHES else 12)
+    return estimate.checked()
+
+
+def fading_at(places, size):
+    """The factor by which a spectrum fades at its ends: a jump there would bend the phase of the
+    fringe, as transforms are periodic."""
+    part = np.clip(np.minimum(places, size - 1 - places) / (FADING * (size - 1)), 0, 1)
+    return 0.5 - 0.5 * np.cos(np.pi * part)
+
+
+def peak_of(bins, first=LEAST_DEPTH):
+    return first + int(np.argmax(abs(bins[first:len(bins) // 2])))
+
+
+def centre_of(bins, search):
+    """Centre of the power near the highest peak, in depths"""
+    peak = peak_of(bins)
+    near = np.arange(max(LEAST_DEPTH, peak - search), min(peak + search + 1, len(bins) // 2))
+    power = abs(bins[near]) ** 2
+    return (near * power).sum() / power.sum() if power.any() else float(peak)
+
+
+class Mirror:
+    """Spectrum of a mirror, and the phase and amplitude of its fringe. The dispersion has `sign` in
+    the phase."""
+
+    def __init__(self, spectrum, sign):
+        self.spectrum, self.sign, self.size = spectrum, sign, spectrum.size
+        # The analytic signal on a finer grid: neither interpolation nor the mirror image of the
+        # fringe changes its phase.
+        bins = np.fft.fft((spectrum - spectrum.mean()) * fading_at(np.arange(self.size), self.size))
+        fine = np.zeros(FINER * self.size, complex)
+        fine[1:self.size // 2] = bins[1:self.size // 2]
+        self.signal = np.fft.ifft(fine) * fine.size
+
+    def find_fringe(self, places, dispersion, reach, search):
+        """Filters a band of depths around the fringe, without the phase of the dispersion, which is
+        put back. `share` is that of the power that passes, `error` the phase's, from noise."""
+        size = self.size
+        bins = np.fft.fft(at_places(self.signal, FINER * places)
+                          * np.exp(-1j * self.sign * dispersion))
+        centre = centre_of(bins, search)
+        reach, depths = min(reach, centre - 3), np.arange(size // 2)
+        away = abs(depths - centre) / reach
+        gain = hann(away)
+        power = np.where(depths < LEAST_DEPTH, 0, abs(bins[:size // 2]) ** 2)
+        self.share = power[away < 1].sum() / max(power.sum(), 1e-300)
+        outside = power[(away > 2) & (depths >= LEAST_DEPTH)]
+        noise = (gain**2).sum() * (np.median(outside) / np.log(2) if outside.size else 0)
+        middle, band = round(centre), np.zeros(size, complex)
+        band[:size // 2] = bins[:size // 2] * gain
+        line = np.fft.ifft(np.roll(band, -middle)) * size
+        self.phase = np.unwrap(np.angle(line)) + self.sign * dispersion + (
+            2 * np.pi * middle * np.arange(size) / size)
+        fading = fading_at(places, size)
+        amplitude = np.where(fading > LEAST_FADING, abs(line) / np.maximum(fading, 1e-9), 0)
+        most = max(amplitude.max(), 1e-300)
+        self.amplitude = amplitude / most
+        bright = self.amplitude[self.amplitude**2 >= LEAST_WEIGHT]
+        self.error = np.sqrt(np.mean(noise / (2 * most**2 * bright**2))) if bright.size else np.inf
+
+
+def fitted(places, values, weights, terms=TERMS):
+    """Coefficients of the Chebyshev series over the samples that fits values at places"""
+    unit = 2 * places / (len(places) - 1) - 1
+    return np.polynomial.chebyshev.chebfit(unit, values, terms - 1, w=weights)
+
+
+def series_at(coefficients, places, size):
+    return np.polynomial.chebyshev.chebval(2 * places / (size - 1) - 1, coefficients)
+
+
+def peak_width(spectrum, phase=0):
+    """Distance between the outermost depths at which the amplitude is half of its maximum, with a
+    Hann window: the width of a single peak, the whole extent of a smeared one"""
+    fine, size = 16, spectrum.size
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / (size - 1))
+    line = (spectrum - spectrum.mean()) * window * np.exp(-1j * phase)
+    height = abs(np.fft.fft(line, size * fine))[:size * fine // 2]
+    first = LEAST_DEPTH * fine
+    half = height[first:].max() / 2
+    above = first + np.flatnonzero(height[first:] >= half)
+    low, high = above[0], above[-1]
+
+    def part(inside, outside):
+        if outside >= height.size or height[outside] >= half:
+            return 0
+        return (height[inside] - half) / (height[inside] - height[outside])
+
+    return (high - low + part(low, low - 1) + part(high, high + 1)) / fine
+
+
+class MirrorEstimate:
+    """Map and dispersion, from the phases of the fringes of one or two mirrors"""
+
+    def __init__(self, mirrors):
+        self.mirrors, self.size = mirrors, mirrors[0].size
+        self.map, self.dispersion = np.arange(self.size, dtype=float), np.zeros(self.size)
+        self.map_error = self.dispersion_error = 0.
+
+    def combined(self, *factors):
+        return sum(f * mirror.phase for f, mirror in zip(factors, self.mirrors))
+
+    def refine(self, reach, search):
+        """The present estimate narrows the fringes first."""
+        for mirror in self.mirrors:
+            mirror.find_fringe(self.map, self.dispersion, reach, search)
+        weight = np.minimum(1, np.min([mirror.amplitude for mirror in self.mirrors], 0))
+        self.weights = np.where(weight**2 > LEAST_WEIGHT, weight, 0)
+        # The sum or difference of two phases is free of dispersion.
+        wavenumbers = fitted(self.map, self.combined(1, -self.mirrors[-1].sign), self.weights)
+        if len(self.mirrors) == 1:
+            wavenumbers = fitted(self.map, self.mirrors[0].phase, self.weights)
+        at = series_at(wavenumbers, self.map, self.size)
+        phase = series_at(wavenumbers, np.arange(self.size), self.size)
+        places = (at - phase[0]) / (phase[-1] - phase[0]) * (self.size - 1)
+        sign = 1 if phase[-1] > phase[0] else -1
+        if not (sign * np.diff(phase) > 0).all():
+            raise Refused("the phase of the fringe is not monotone")
+        self.map = np.interp(sign * np.linspace(phase[0], phase[-1], self.size), sign * phase,
+                             np.arange(self.size))
+        slopes = [fitted(places, mirror.phase, self.weights, 2)[1] for mirror in self.mirrors]
+        if len(self.mirrors) > 1:
+            self.find_dispersion(places, *slopes)
+        self.find_errors(abs(np.array(slopes)) * 2 / (self.size - 1))
+
+    def find_dispersion(self, places, first, second):
+        """Each phase is depth * wavenumber + dispersion: weighted by the other's depth, only
+        dispersion is left of the difference. Constant and slope only shift depths."""
+        scale = second - self.mirrors[1].sign * first
+        series = fitted(places, self.combined(second / scale, -first / scale), self.weights)
+        series[:2] = 0
+        self.dispersion = series_at(series, np.arange(self.size), self.size)
+
+    def find_errors(self, depths):
+        errors = np.array([mirror.error for mirror in self.mirrors])
+        if len(errors) == 1:
+            self.map_error = errors[0] / depths[0]
+            return
+        apart = abs(depths[1] - self.mirrors[1].sign * depths[0])
+        self.map_error = np.hypot(*errors) / apart
+        self.dispersion_error = np.hypot(*(errors * depths[::-1])) / apart
+
+    def check_depths(self, number, mirror):
+        """A fringe that reaches zero delay or half of the sampling rate is aliased there."""
+        used = (self.weights[1:] > 0) & (self.weights[:-1] > 0)
+        depths = (np.diff(mirror.phase) / np.diff(self.map))[used] * self.size / (2 * np.pi)
+        if not used.any() or depths.min() < NARROWEST or depths.max() > self.size / 2 - NARROWEST:
+            low, high = (np.floor(depths.min()), np.ceil(depths.max())) if used.any() else (0, 0)
+            raise Refused(f"the fringe of mirror {number} extends from depth {low:.0f} to "
+                          f"{high:.0f}, expected depths from {NARROWEST} to "
+                          f"{self.size // 2 - NARROWEST}: move the mirror")
+
+    def check_amplitudes(self):
+        """Where only one fringe is bright, the other is aliased, or not of the same light."""
+        first, second = (mirror.amplitude for mirror in self.mirrors)
+        more, less = np.maximum(first, second), np.minimum(first, second)
+        faded = np.flatnonzero((more >= LEAST_BRIGHT) & (less <= LEAST_RATIO * more))
+        if faded.size:
+            at = faded[0]
+            raise Refused(f"the fringe of mirror {1 if first[at] < second[at] else 2} fades at "
+                          f"sample {self.map[at]:.0f}, where the other one is bright: move the "
+                          "mirror nearer to zero delay")
+
+    def checked(self):
+        """The result, or Refused"""
+        widths = []
+        for number, mirror in enumerate(self.mirrors, 1):
+            if mirror.share < LEAST_SHARE:
+                raise Refused("no fringe found above the noise")
+            self.check_depths(number, mirror)
+            before = peak_width(mirror.spectrum)
+            even = at_places(mirror.spectrum, self.map)
+            after = peak_width(even, mirror.sign * self.dispersion)
+            widths += [before, after]
+            if not after <= MOST_GROWTH * before:
+                raise Refused(f"the calibration widens the peak of mirror {number} from "
+                              f"{before:.2f} to {after:.2f} depths")
+        two = len(self.mirrors) > 1
+        if two:
+            self.check_amplitudes()
+        most = MOST_NOISE if two else MOST_NOISE_OF_ONE
+        if not max(self.map_error, self.dispersion_error) <= most:
+            raise Refused(f"noise makes the map uncertain by {self.map_error:.2g} samples and the "
+                          f"dispersion by {self.dispersion_error:.2g} rad, expected {most:g} or "
+                          "less: average more A-lines, or move the mirrors further apart")
+        return MirrorCalibration(self.map, self.dispersion if two else None, *widths[:2],
+                                 float(self.map_error), float(self.dispersion_error))
+
+
+class DepthScale(NamedTuple):
+    """`step` is the depth step in air and `residuals` those of the positions, both in µm."""
+    step: float
+    residuals: np.ndarray
+
+
+def depth_scale_of_mirrors(spectra, positions, found, opposite=True):
+    """Returns the DepthScale that fits the depths of mirrors at known positions, in µm, by least
+    squares. `found` is the MirrorCalibration of the first two, which may be on opposite sides of
+    zero delay; each further mirror may be on either side.
+
+    Raises Refused if the first two have the same depth or position."""
+    positions, depths = np.asarray(positions, float), []
+    for number, (spectrum, position) in enumerate(zip(spectra, positions)):
+        side = -1 if number == 1 and opposite else 1
+        depth = side * depth_of(spectrum, found, side)
+        other = -depth_of(spectrum, found, -1)
+        if number > 1 and abs(zero + step * other - position) < abs(zero + step * depth - position):
+            depth = other
+        depths.append(depth)
+        if number == 1 and not (abs(depths[0] - depth) >= 1 and positions[0] != positions[1]):
+            raise Refused("the first two mirrors have the same depth or position, expected a "
+                          "distance")
+        if number > 0:
+            step, zero = np.polyfit(depths, positions[:number + 1], 1)
+    return DepthScale(float(abs(step)), positions - zero - step * np.array(depths))
+
+
+def depth_of(spectrum, found, sign):
+    """Depth of a mirror, in depths with fractions: the vertex of a parabola through the logarithms
+    of its peak"""
+    spectrum = np.asarray(spectrum, float)
+    phase = 0 if found.dispersion is None else sign * found.dispersion
+    size = spectrum.size
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / (size - 1))
+    bins = np.fft.fft(window * at_places(spectrum, found.map) * np.exp(-1j * phase))
+    peak = peak_of(bins)
+    before, at, behind = np.log(abs(bins[peak - 1:peak + 2]) ** 2 + 1e-300)
+    bend = before - 2 * at + behind
+    return peak + (0.5 * (before - behind) / bend if bend < 0 else 0)
