@@ -346,7 +346,7 @@ def sharpest(sample, phase):
     known = {}
 
     def sums(at):
-        """Of the squares of the power, and of the power, of each block"""
+        """Sums of the squared power and of the power of each block"""
         if tuple(at) not in known:
             power = sample.power(at, hann(sample.position))[:, LEAST_DEPTH:]
             known[tuple(at)] = np.stack([(power**2).sum(1), power.sum(1)], 1)

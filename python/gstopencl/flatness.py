@@ -97,7 +97,7 @@ class Profile:
 
 
 class Disagreement:
-    """Of the frames of both directions, for a delay"""
+    """How much the frames of both directions differ, for a delay"""
 
     def __init__(self, surfaces, flyback):
         self.end = surfaces.depths.shape[1] - flyback - 1
