@@ -497,8 +497,7 @@ def peak_width(spectrum, phase=0):
     """Distance between the outermost depths at which the amplitude is half of its maximum, with a
     Hann window: the width of a single peak, the whole extent of a smeared one"""
     fine, size = 16, spectrum.size
-    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / (size - 1))
-    line = (spectrum - spectrum.mean()) * window * np.exp(-1j * phase)
+    line = (spectrum - spectrum.mean()) * np.hanning(size) * np.exp(-1j * phase)
     height = abs(np.fft.fft(line, size * fine))[:size * fine // 2]
     first = LEAST_DEPTH * fine
     half = height[first:].max() / 2
@@ -522,18 +521,17 @@ class MirrorEstimate:
         self.map_error = self.dispersion_error = 0.
 
     def combined(self, *factors):
+        """Sum of the phases by these factors, of which one mirror has the first"""
         return sum(f * mirror.phase for f, mirror in zip(factors, self.mirrors))
 
     def refine(self, reach, search):
         """The present estimate narrows the fringes first."""
         for mirror in self.mirrors:
             mirror.find_fringe(self.map, self.dispersion, reach, search)
-        weight = np.minimum(1, np.min([mirror.amplitude for mirror in self.mirrors], 0))
+        weight = np.min([mirror.amplitude for mirror in self.mirrors], 0)
         self.weights = np.where(weight**2 > LEAST_WEIGHT, weight, 0)
         # The sum or difference of two phases is free of dispersion.
         wavenumbers = fitted(self.map, self.combined(1, -self.mirrors[-1].sign), self.weights)
-        if len(self.mirrors) == 1:
-            wavenumbers = fitted(self.map, self.mirrors[0].phase, self.weights)
         at = series_at(wavenumbers, self.map, self.size)
         phase = series_at(wavenumbers, np.arange(self.size), self.size)
         places = (at - phase[0]) / (phase[-1] - phase[0]) * (self.size - 1)
@@ -639,15 +637,19 @@ def depth_scale_of_mirrors(spectra, positions, found, opposite=True):
     return DepthScale(float(abs(step)), positions - zero - step * np.array(depths))
 
 
+def vertex_of(before, at, behind):
+    """Distance of the vertex of the parabola through three neighbouring values from the middle one,
+    which is the largest; 0 on a straight line"""
+    bend = before - 2 * at + behind
+    return np.where(bend < 0, 0.5 * (before - behind) / np.where(bend < 0, bend, -1), 0)
+
+
 def depth_of(spectrum, found, sign):
     """Depth of a mirror, in depths with fractions: the vertex of a parabola through the logarithms
     of its peak"""
     spectrum = np.asarray(spectrum, float)
     phase = 0 if found.dispersion is None else sign * found.dispersion
-    size = spectrum.size
-    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / (size - 1))
-    bins = np.fft.fft(window * at_places(spectrum, found.map) * np.exp(-1j * phase))
+    line = at_places(spectrum, found.map) * np.hanning(spectrum.size)
+    bins = np.fft.fft(line * np.exp(-1j * phase))
     peak = peak_of(bins)
-    before, at, behind = np.log(abs(bins[peak - 1:peak + 2]) ** 2 + 1e-300)
-    bend = before - 2 * at + behind
-    return peak + (0.5 * (before - behind) / bend if bend < 0 else 0)
+    return peak + vertex_of(*np.log(abs(bins[peak - 1:peak + 2]) ** 2 + 1e-300))

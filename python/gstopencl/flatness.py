@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .calibration import Refused
+from .calibration import Refused, vertex_of
 
 LEAST_CONTRAST = 10  # dB of a surface above its A-line's median
 LEAST_SHARE, MOST_RESIDUAL = 0.5, 1  # of A-lines with a surface; depths
@@ -57,8 +57,7 @@ def surfaces_of(decibels, first=8):
     middle = (decibels.shape[-1] - first) // 2
     median = np.partition(decibels[..., first:], middle, -1)[..., middle]
     exists = (at - median >= LEAST_CONTRAST) & (at > before) & (at >= behind)
-    bend = np.where(exists, before - 2 * at + behind, -1)
-    away = np.where(bend < 0, 0.5 * (before - behind) / np.minimum(bend, -1e-300), 0)
+    away = vertex_of(before, at, behind)
     return Surfaces(np.where(exists, peak + away, np.nan),
                     np.where(exists, at - 0.25 * (before - behind) * away, np.nan))
 
