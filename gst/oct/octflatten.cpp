@@ -48,7 +48,6 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
-#include "calibration/flatness.hpp"
 #include "calibration/interpolation.hpp"
 #include "depth/depthfilter.hpp"
 #include "depth/shownkernel.hpp"
@@ -56,6 +55,9 @@
 #include "shared/settingsfile.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octflatten.cl"
+
+/* Degree and number of terms of the polynomial */
+static constexpr gsize most_order = 6, most_terms = 28;
 
 OCT_PADS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS ("F32LE"),
     OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS ("F32LE"));
@@ -143,6 +145,38 @@ private:
   std::shared_ptr<PendingFlat> flat_in (const GstOpenCLFrame *from);
 };
 
+/* Powers of x and y of a term: terms are sorted by degree, and within a degree by the power
+ * of y */
+static std::pair<gsize, gsize>
+powers_of (gsize term)
+{
+  gsize degree = 0;
+  for (; term > degree; degree++)
+    term -= degree + 1;
+  return {degree - term, term};
+}
+
+/* Returns the coefficients of 1, x, x^2, … for one y. */
+static std::array<double, most_order + 1>
+in_x (const std::vector<double> &coefficients, double y)
+{
+  std::array<double, most_order + 1> sums = {};
+  for (gsize term = 0; term < coefficients.size (); term++) {
+    const auto [of_x, of_y] = powers_of (term);
+    sums[of_x] += coefficients[term] * std::pow (y, of_y);
+  }
+  return sums;
+}
+
+static bool
+depends_on_y (const std::vector<double> &coefficients)
+{
+  for (gsize term = 0; term < coefficients.size (); term++)
+    if (powers_of (term).second > 0 && coefficients[term] != 0)
+      return true;
+  return false;
+}
+
 bool
 Flattening::check (const FlattenSettings &wanted, GError **error) const
 {
@@ -150,13 +184,13 @@ Flattening::check (const FlattenSettings &wanted, GError **error) const
     return false;
   const bool finite = std::all_of (wanted.coefficients.begin (),
       wanted.coefficients.end (), [] (double c) { return std::isfinite (c); });
-  if (wanted.coefficients.size () <= oct::Curvature::most_terms && finite)
+  if (wanted.coefficients.size () <= most_terms && finite)
     return true;
   return REFUSE_SETTINGS (error,
       "coefficients: %" G_GSIZE_FORMAT " numbers%s, expected at most %" G_GSIZE_FORMAT
       " finite ones",
       wanted.coefficients.size (), finite ? "" : " with NaN or infinite ones",
-      oct::Curvature::most_terms);
+      most_terms);
 }
 
 std::string
@@ -224,7 +258,7 @@ Flattening::position_of_b_scan ()
 {
   if (scan && scan->b_scans > 1)
     return 2.0 * scan->b_scan / (scan->b_scans - 1) - 1;
-  if (!warned && !scan && oct::Curvature (in_force.coefficients).depends_on_y ()) {
+  if (!warned && !scan && depends_on_y (in_force.coefficients)) {
     warned = true;
     GST_ELEMENT_WARNING (element (), LIBRARY, SETTINGS,
         ("coefficients depend on the B-scan, but frames have no position in a volume; "
@@ -238,8 +272,8 @@ cl_float8
 Flattening::curve ()
 {
   cl_float8 curve = {};
-  const std::vector<double> terms =
-      oct::Curvature (in_force.coefficients).in_x (position_of_b_scan ());
+  const std::array<double, most_order + 1> terms =
+      in_x (in_force.coefficients, position_of_b_scan ());
   for (gsize n = 0; n < terms.size (); n++)
     curve.s[n] = cl_float (terms[n]);
   return curve;

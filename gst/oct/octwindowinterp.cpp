@@ -13,9 +13,8 @@
  *
  * The output wavenumbers (2 pi / wavelength) are evenly spaced from that of the first
  * sample to that of the last one. Instead of `wavelengths`, or `wavelength-min` and
- * `-max`, a map can give the sample at each even wavenumber (`resample-map`,
- * `resample-polynomial`) or the index of the wavenumber at each sample (`chirp`). Without
- * any of these, samples are taken as already even in wavenumber.
+ * `-max`, a map can give the sample at each even wavenumber (`resample-map`). Without any
+ * of these, samples are taken as already even in wavenumber.
  *
  * If `wavelength-unit` or `depth-step` is set, the caps contain the wavenumber step
  * (`wavenumber-step`, in rad/µm), and the caps of octfft contain the depth step.
@@ -69,35 +68,9 @@
  * the lower part of 16. The element checks one A-line in 16 of one frame in 16, a
  * different one each time. It reads the counts every 16 frames and at the end.
  *
- * `calibrate=true` finds the calibration from a mirror in place of the sample. It uses
- * the mean spectrum of the next frame. With `background=file` it first subtracts
- * `background-file`, which must be recorded without the mirror. The element message
- * `octwindowinterp-calibration` contains:
- *
- * - `resample-map`: array of doubles, as in the property's file
- * - `dispersion-phase`: likewise, from the second mirror on. It is computed from this
- *   mirror and the previous one
- * - `mirrors`: number of mirrors used
- * - `width-before`, `width-after`: width of the first mirror's peak in depths, without
- *   and with the calibration
- *
- * If there is no fringe, if the mirror is too near to zero delay, or if the calibration
- * makes a peak wider, the element posts a WARNING message. The next mirror then counts as
- * the first one. With `calibration-folder`, the results are also written as files for
- * `settings`. The command `oct-calibrate` does the same with files.
- *
- * `sharpen=true` finds the dispersion of the sample in the next 4 B-scans, which may show
- * the same place or others. A B-scan needs 64 A-lines. The search takes some seconds of
- * another thread, and frames go on meanwhile. It sets `dispersion-a2` and `dispersion-a3`
- * and clears `dispersion-phase`. The element message `octwindowinterp-dispersion` contains:
- *
- * - `square`, `cube`: doubles, both in rad at the ends of the spectrum; 0 if the sample
- *   does not tell the dispersion from none
- * - `square-error`, `cube-error`: doubles, what these may be off
- *
- * A WARNING message has the reason if A-lines disagree, if the image does not get sharper,
- * or if caps or settings change before the result. A flush changes nothing. The command
- * `oct-calibrate --sharpen` does the same with files.
+ * The program `oct-calibrate` finds the map and the dispersion from mirrors or from a
+ * sample, in files, and writes a file for `settings`. The class `LiveCalibration` of the
+ * Python package `gstopencl` does the same in a pipeline that plays.
  *
  * `octfileparse` sends the calibration of a recording with the stream, in a
  * #GstOctCalibration event. The element uses its resample map, background, dispersion and
@@ -148,8 +121,6 @@
 #include "spectra/backgroundmean.hpp"
 #include "spectra/clockedspectra.hpp"
 #include "spectra/elementqueries.hpp"
-#include "spectra/livecalibration.hpp"
-#include "spectra/livesharpening.hpp"
 #include "spectra/pendingspectra.hpp"
 #include "spectra/unpacking.hpp"
 #include "spectra/windowinterpsettings.hpp"
@@ -234,11 +205,8 @@ struct _GstOctWindowInterp {
   WindowInterpWork *work; /* between set_formats and close, else null */
   opencl::Preparation *preparation;
   PreparedStage *prepared; /* by `preparation`, used when that is done */
-  oct::LiveCalibration *calibration;
   KnownWidths *widths;
-  oct::LiveSharpening *sharpening;
-  guint calibrations; /* WindowInterpSettings::calibrations of the last calibration */
-  bool is_saturated;  /* a warning was posted, and saturation has not ended since */
+  bool is_saturated; /* a warning was posted, and saturation has not ended since */
 };
 
 /* Caps */
@@ -524,8 +492,6 @@ apply_changes (GstOctWindowInterp *self, GError **error)
   if (!work.next)
     return TRUE;
   const bool other_tables = work.settings.tables_revision != work.next->tables_revision;
-  if (other_tables)
-    self->sharpening->cancel (GST_ELEMENT (self), "settings changed");
   if (other_tables
       && !(make_reader (self, work, *work.next, error)
            && set_stage (self, *work.next, work.next_tables, error)))
@@ -622,11 +588,8 @@ gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (transform);
   take_stream_calibration (self, event);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
-    self->calibration->wait ();
-    self->sharpening->finish (GST_ELEMENT (self));
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
     report_last_counts (self);
-  }
   return opencl::base_transform ()->sink_event (transform, event);
 }
 
@@ -643,7 +606,6 @@ gst_oct_window_interp_close (GstOpenCLFilter *filter)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
   self->preparation->stop ();
-  self->sharpening->cancel (GST_ELEMENT (self), nullptr);
   report_last_counts (self);
   delete self->work;
   self->work = nullptr;
@@ -690,8 +652,6 @@ gst_oct_window_interp_set_formats (
   report_last_counts (self);
   delete self->work;
   self->work = new WindowInterpWork;
-  self->calibration->forget ();
-  self->sharpening->cancel (GST_ELEMENT (self), "caps changed");
   WindowInterpWork &work = *self->work;
   work.input = oct::parse_spectra (input, &work.samples, &work.lines);
   const CapsFormat *made = oct::parse_spectra (output, &work.shape.points, &lines);
@@ -744,34 +704,6 @@ gst_oct_window_interp_query (
 
 /* The work */
 
-static bool
-wants_calibration (const GstOctWindowInterp *self)
-{
-  const WindowInterpSettings &settings = self->work->settings;
-  return settings.calibrate && settings.calibrations != self->calibrations;
-}
-
-/* Calibrates from the mean spectrum of the frame, less the background of
- * background=file. */
-static bool
-calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
-    cl_command_queue queue, GError **error)
-{
-  const WindowInterpWork &work = *self->work;
-  const WindowInterpSettings &settings = work.settings;
-  oct::LiveCalibration::Request request = {
-      {}, settings.same_side, settings.calibration_folder};
-  if (!wants_calibration (self))
-    return true;
-  self->calibrations = settings.calibrations;
-  if (!oct::background_load (
-          settings.tables_settings (), work.samples, request.background, error))
-    return false;
-  return self->calibration->enqueue (GST_ELEMENT (self),
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      sample_format (work, settings), spectra, request, queue, error);
-}
-
 /* Takes the background that the frame was recorded with, instead of that of the stream. */
 static bool
 take_frame_background (GstOctWindowInterp *self, GstBuffer *frame,
@@ -806,11 +738,7 @@ find_background (GstOctWindowInterp *self, oct::PendingSpectra &spectra,
     cl_command_queue queue, GError **error)
 {
   const WindowInterpWork &work = *self->work;
-  return calibrate_if_wanted (self, spectra.raw, queue, error)
-         && self->sharpening->add (GST_ELEMENT (self),
-             gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), work.settings,
-             *work.stage, spectra.raw, queue, error)
-         && (!work.mean || work.mean->update (spectra.raw, queue, spectra.mean, error));
+  return !work.mean || work.mean->update (spectra.raw, queue, spectra.mean, error);
 }
 
 static gboolean
@@ -851,8 +779,7 @@ enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
   WindowInterpWork &work = *self->work;
   if (!read_spectra (work, raw, raw->queue, spectra.raw, error))
     return FALSE;
-  if (!work.mean && !spectra.raw.is_read && !wants_calibration (self)
-      && !self->sharpening->wants (work.settings))
+  if (!work.mean && !spectra.raw.is_read)
     return TRUE;
   const bool enqueued = find_background (self, spectra, raw->queue, error);
   GstOpenCLFrame read = *raw;
@@ -903,9 +830,7 @@ static const GstOpenCLDeferral deferral = {
     oct::DeferredSpectra::get_type, nullptr, nullptr};
 
 static const opencl::FilterElement<GstOctWindowInterp, &GstOctWindowInterp::preparation,
-    &GstOctWindowInterp::work, &GstOctWindowInterp::prepared,
-    &GstOctWindowInterp::calibration, &GstOctWindowInterp::sharpening,
-    &GstOctWindowInterp::widths>
+    &GstOctWindowInterp::work, &GstOctWindowInterp::prepared, &GstOctWindowInterp::widths>
     element = {"GstOctWindowInterp", oct::window_interp_properties,
         "OCT resampling and windowing", "Filter/Converter/OCT",
         "Resamples raw OCT spectra to even wavenumbers and applies a window, on an "
@@ -927,8 +852,6 @@ static const opencl::FilterElement<GstOctWindowInterp, &GstOctWindowInterp::prep
         [] (GstOctWindowInterp *self) {
           self->preparation = new opencl::Preparation;
           self->prepared = new PreparedStage;
-          self->calibration = new oct::LiveCalibration;
-          self->sharpening = new oct::LiveSharpening;
           oct::settings_file_follow (GST_ELEMENT (self));
           self->widths = new KnownWidths;
         }};

@@ -6,7 +6,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 PUBLIC = {"Chain": "chain", "ChainError": "chain", "process": "chain",
-          "RecordingError": "recordings", "Source": "source",
+          "LiveCalibration": "livecalibration", "RecordingError": "recordings", "Source": "source",
           **dict.fromkeys(("DeviceError", "clear", "convolve", "empty", "fft", "kernel", "reduce",
                            "run", "use"), "arrays")}
 

@@ -5,7 +5,7 @@ oct-process [OPTION...] FOLDER|FILE...
 Each recording of raw spectra becomes a result of the same name and subfolder in the output folder.
 A .json beside it says by which chain it was made of which recording. Recordings are .npy, Thorlabs
 .oct, HDF5 (.h5, .hdf5), TIFF (.tif, .tiff), folders of zarr (.zarr) and raw files (.raw, .bin,
-.dat; with --samples and --lines).
+.dat; with --size).
 
 Without --scheduler the workers are processes of this machine, one for each of its GPUs, else one
 for the CPU. With --scheduler they are the workers of that scheduler, which must see the folders by
@@ -43,6 +43,7 @@ from .results import FORMATS, check_library
 from .run import Run, connected
 from .system import lock_folder
 from .view.arguments import Parser, Refused
+from .view.octoptions import add_raw, layout_of
 
 SIZES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 PROGRAM = "oct-process"
@@ -91,12 +92,7 @@ def add_work(parser):
 
 def add_reading(parser):
     group = parser.add_argument_group("how recordings are read")
-    group.add_argument("--samples", metavar="N", type=count, help="of an A-line of raw files")
-    group.add_argument("--lines", metavar="N", type=count, help="A-lines of a frame of raw files")
-    group.add_argument("--format", metavar="NAME", default="U16LE",
-                       help="of raw files, as octrawparse has it (%(default)s)")
-    group.add_argument("--header-bytes", metavar="N", type=whole, default=0,
-                       help="before the first frame of raw files")
+    add_raw(group)
     group.add_argument("--camera", metavar="N", type=int, choices=(0, 1), default=0,
                        help="of a .oct recording of two cameras (%(default)s)")
     group.add_argument("--dataset", metavar="NAME", help="array in a file of several arrays")
@@ -175,7 +171,7 @@ def raw_files(folder, others):
     """Returns a sentence about raw files, of which the sizes are not known, if there are any."""
     names = sorted(path.name for path in folder.glob("*") if path not in others
                    and path.suffix.lower() in RAW and path.is_file())
-    return names and f"raw files need --samples and --lines: {', '.join(names[:3])}" \
+    return names and f"raw files need --size: {', '.join(names[:3])}" \
         f"{' …' if names[3:] else ''}"
 
 
@@ -236,10 +232,9 @@ def jobs_of(root, asked):
     folder = root.parent if is_one else root
     common = settings_of_folder(asked, folder)
     found = [root] if is_one else recordings_of(
-        folder, asked.names, asked.samples, files_of_settings(*common))
+        folder, asked.names, asked.size, files_of_settings(*common))
     output = (asked.output or folder / "processed").resolve()
-    options = Options(asked.samples, asked.lines, asked.format, asked.header_bytes, asked.dataset,
-                      asked.camera)
+    options = Options(**layout_of(asked), dataset=asked.dataset, camera=asked.camera)
     jobs = []
     for recording in found:
         settings, said = common if common[0] else settings_beside(asked, recording)

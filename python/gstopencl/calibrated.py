@@ -10,8 +10,7 @@ from gi.repository import Gst  # noqa: E402
 from .structures import structure_of  # noqa: E402
 
 # Properties of octwindowinterp, any of which calibrates
-PROPERTIES = ("wavelengths", "wavelength-min", "resample-map", "chirp", "resample-polynomial",
-              "k-clock", "calibrate")
+CALIBRATING = "wavelengths", "wavelength-min", "resample-map", "k-clock"
 MISSING = "no calibration, so samples are taken as even in wavenumber"
 
 
@@ -21,5 +20,5 @@ def is_missing(element):
     event = element.get_static_pad("sink").get_sticky_event(
         Gst.EventType.CUSTOM_DOWNSTREAM_STICKY, 0)
     of_stream = event and structure_of(event).has_field("resample-map")
-    given = any(element.get_property(name) not in (None, "", 0) for name in PROPERTIES)
+    given = any(element.get_property(name) not in (None, "", 0) for name in CALIBRATING)
     return not (given or of_stream or element.get_property("interpolation").value_nick == "none")

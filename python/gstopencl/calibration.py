@@ -74,6 +74,9 @@ def dispersion_of_sample(scans, places=None, progress=lambda done: None):
         raise Refused(f"the A-lines do not agree on a dispersion ({found:.2f} +- {uncertain:.2f} "
                       "rad at the ends of the spectrum): take a sample with layers, more B-scans, "
                       "or two mirrors")
+    if not sample.is_seen(phase):
+        raise Refused("the A-lines show no structure above the noise: expected a sample with "
+                      "layers")
     phase, error = compared(sample, phase, error)
     error = error * (1.5 if sample.saturated else 1)
     (square, cube), (square_error, cube_error) = sample.at_ends(phase), sample.errors_at_ends(error)
@@ -221,6 +224,12 @@ class Sample:
             made[first // self.block:(first + 64) // self.block] = bins.reshape(
                 -1, self.block, bins.shape[1]).sum(1)
         return made
+
+    def is_seen(self, phase):
+        """Whether some depths are brighter than noise may be: the mean of A-lines over 9 depths"""
+        profile = self.power(phase, hann(self.position)).mean(0)[LEAST_DEPTH:]
+        level = np.convolve(profile, np.ones(9) / 9, "valid")
+        return level.max() > np.percentile(level, 20) * (1 + 4 / np.sqrt(len(self.lines)))
 
     def sharpness(self, phase):
         power = self.power(phase, hann(self.position))[:, LEAST_DEPTH:]

@@ -18,8 +18,6 @@ FRAMES_BEFORE = {
     ("octdoppler", "between", "frames"): "compares consecutive frames",
     ("octfft", "db-auto", True): "adapts its range over frames",
     ("octwindowinterp", "background", "rolling"): "averages over the frames before",
-    ("octwindowinterp", "calibrate", True): "calibrates with the first frame",
-    ("octwindowinterp", "sharpen", True): "finds the dispersion in the first frames",
 }
 UNKNOWN_VOLUME = 512  # B-scans, as octvolume has it
 

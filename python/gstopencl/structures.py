@@ -1,7 +1,8 @@
-"""Structures of caps and events, for each version of gst-python
+"""Structures of caps, events and messages, for each version of gst-python
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import numpy as np
 
 
 def structure_of(owner, *index):
@@ -9,3 +10,10 @@ def structure_of(owner, *index):
     the structure itself in a `with` statement only."""
     found = owner.get_structure(*index)
     return (found.__enter__() if hasattr(found, "__enter__") else found).copy()
+
+
+def array_of(structure, name):
+    """Returns the numbers of a field as an array, which is empty without that field. PyGObject
+    reads a GstValueArray only where gst-python is installed."""
+    values = structure.get_array(name)[1] if structure.has_field(name) else None
+    return np.array([values.get_nth(n) for n in range(values.n_values)] if values else [], float)

@@ -87,10 +87,6 @@ PIPELINES = {
     "oct-background": SPECTRA.format(device=ON_DEVICE)
         + f" ! {CHAIN} background=rolling ! octfft{OUT}",
     "oct-copied": SPECTRA.format(device="") + f" ! openclupload ! {CHAIN} ! octfft{OUT}",
-    "oct-calibrated": SPECTRA.format(device=ON_DEVICE)
-        + f" ! octwindowinterp calibrate=true ! octfft{OUT}",
-    "oct-sharpened": SPECTRA.format(device=ON_DEVICE)
-        + f" ! octwindowinterp sharpen=true ! octfft{OUT}", # refused, as it has 32 A-lines
     "oct-clocked": f"{SPECTRA.format(device=ON_DEVICE)} ! octwindowinterp k-clock=behind ! octfft{OUT}",
     "oct-packed": "filesrc location={files}/packed.raw blocksize=1536 ! application/x-oct,"
         "domain=wavelength,format=MONO12P,samples=64,lines=16,framerate=25/1 ! openclupload ! "

@@ -1,4 +1,4 @@
-/* Fuzzing: .oct recordings, as octfileparse and oct-calibrate read them
+/* Fuzzing: .oct and raw recordings
  *
  * The first byte chooses between a whole file, a header alone, and a raw recording. Headers
  * are read in pieces of any size.
@@ -9,7 +9,6 @@
 
 #include "gst/oct/recordings/octrecording.hpp"
 #include "gst/oct/recordings/rawrecording.hpp"
-#include "gst/oct/recordings/spectrafile.hpp"
 
 #include <cmath>
 
@@ -107,14 +106,11 @@ read_header (fuzz::Input &input)
 void
 read_raw (fuzz::Input &input)
 {
-  oct::SpectraLayout layout = {};
-  GError *error = nullptr;
-  const std::string text = input.take_text ();
-  const bool good = oct::parse_spectra_layout (text, layout, &error);
-  check_failure (good, error);
-  if (!good)
-    return;
+  oct::RawLayout layout = {};
+  layout.format = &oct::raw_formats[input.choose (guint (oct::raw_format_count))];
+  layout.samples = std::max<guint> (16, input.take<guint16> ());
   layout.lines = 1 + input.take<guint8> ();
+  layout.header_bytes = input.take<guint16> ();
   oct::RawRecording recording (layout);
   open_and_read (recording, input);
 }

@@ -103,7 +103,6 @@ CALIBRATION = "wavelength-min=1187 wavelength-max=1433 "
 SPECTRA = {
     "layers": "pattern=layers",
     "mirrors": "pattern=mirrors depths=<4,9.5> amplitudes=<900,400>",
-    "mirror": "pattern=mirrors depths=<20> amplitudes=<900>",
 }
 RECORDED = re.compile(r"\{files\}/spectra-(\w+)-(\d+)x(\d+)x(\d+)\.npy")
 
@@ -282,7 +281,6 @@ PIPELINES = {
     "nufft": (depth("interpolation=nufft", ""), ROUNDED, LINES),
     "k-clock": (clocked("behind"), LOOSELY, CLOCKED),
     "k-clock-interleaved": (clocked("interleaved"), LOOSELY, CLOCKED),
-    "calibrate": (depth("calibrate=true", "", "", "mirror"), ROUNDED, CLOCKED),
     "packed-samples": (packed("octwindowinterp ! octfft"), ROUNDED, SOME_LINES),
     "packed-scan": (packed("octscan reverse=odd first-line=1 flyback=1 ! octwindowinterp ! octfft"), ROUNDED,
                     SOME_LINES),

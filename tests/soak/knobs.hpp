@@ -12,8 +12,6 @@
 #include <vector>
 
 namespace soak {
-/* A calibration needs frames that show a mirror, and a search frames of 64 A-lines. */
-inline const char *const left_alone[] = {"calibrate", "sharpen"};
 /* Values stay near the default: the largest ones would allocate gigabytes. */
 constexpr gint reach_of_integers = 24;
 constexpr gdouble reach_of_numbers = 100;
@@ -67,9 +65,7 @@ add_knobs (GObject *object, std::vector<Knob> &knobs)
   guint n = 0;
   GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (object), &n);
   for (guint i = 0; i < n; i++) {
-    const bool is_left = std::any_of (std::begin (left_alone), std::end (left_alone),
-        [&] (const char *name) { return strcmp (name, specs[i]->name) == 0; });
-    if (specs[i]->owner_type == G_OBJECT_TYPE (object) && !is_left
+    if (specs[i]->owner_type == G_OBJECT_TYPE (object)
         && specs[i]->flags & G_PARAM_WRITABLE
         && specs[i]->flags & GST_PARAM_MUTABLE_PLAYING)
       knobs.push_back ({object, specs[i]});

@@ -48,7 +48,7 @@ def opencl_view():
 
 
 def oct_calibrate():
-    run_program("oct-calibrate.exe")
+    run_module("oct-calibrate", "gstopencl.calibrate")
 
 
 def opencl_devices():

@@ -30,8 +30,6 @@ check_single_kind (const Calibration &calibration, GError **error)
       {calibration.wavelengths.given (), "wavelengths"},
       {range_given (calibration), "wavelength-min/wavelength-max"},
       {calibration.resample_map.given (), "resample-map"},
-      {calibration.chirp.given (), "chirp"},
-      {!calibration.polynomial.empty (), "resample-polynomial"},
   };
   std::string names;
   guint count = 0;
@@ -121,64 +119,6 @@ check_wavelengths (
   return true;
 }
 
-const gsize most_coefficients = 16;
-
-/* Parses numbers separated by commas or blanks. */
-bool
-parse_polynomial (
-    const std::string &text, std::vector<double> &coefficients, GError **error)
-{
-  gchar **words = g_strsplit_set (text.c_str (), ", \t", -1);
-  bool good = true;
-  for (gchar **word = words; *word && good; word++) {
-    gchar *end = nullptr;
-    if (**word == '\0')
-      continue;
-    coefficients.push_back (g_ascii_strtod (*word, &end));
-    good = *end == '\0' && std::isfinite (coefficients.back ());
-  }
-  g_strfreev (words);
-  if (good && !coefficients.empty () && coefficients.size () <= most_coefficients)
-    return true;
-  return REFUSE_SETTINGS (error,
-      "resample-polynomial \"%.80s\": expected up to %" G_GSIZE_FORMAT
-      " numbers separated by commas",
-      text.c_str (), most_coefficients);
-}
-
-bool
-map_of_polynomial (
-    const std::string &text, gsize samples, std::vector<double> &map, GError **error)
-{
-  std::vector<double> coefficients;
-  if (!parse_polynomial (text, coefficients, error))
-    return false;
-  for (gsize m = 0; m < samples; m++) {
-    double value = 0;
-    for (gsize n = coefficients.size (); n > 0; n--)
-      value = value * double (m) / double (samples - 1) + coefficients[n - 1];
-    map.push_back (value);
-  }
-  return true;
-}
-
-/* Loads a map from the file or the polynomial that is set. */
-bool
-load_map (const Calibration &calibration, gsize samples, std::vector<double> &map,
-    GError **error)
-{
-  const ValuesFile &chirp = calibration.chirp;
-  if (calibration.resample_map.given ())
-    return values_file_load (calibration.resample_map, samples, map, error)
-           && check_resample_map (calibration.resample_map.described (), map, error);
-  if (!calibration.polynomial.empty ())
-    return map_of_polynomial (calibration.polynomial, samples, map, error)
-           && check_resample_map ("resample-polynomial", map, error);
-  std::vector<double> places;
-  return values_file_load (chirp, samples, places, error)
-         && map_of_chirp (chirp.described (), places, map, error);
-}
-
 /* Returns the position of each sample on the grid of even wavenumbers. */
 std::vector<double>
 places_of_wavelengths (const std::vector<double> &wavelengths)
@@ -252,15 +192,14 @@ calibration_check (const Calibration &calibration, GError **error)
 {
   return check_single_kind (calibration, error) && check_range (calibration, error)
          && values_file_check (calibration.wavelengths, error)
-         && values_file_check (calibration.resample_map, error)
-         && values_file_check (calibration.chirp, error);
+         && values_file_check (calibration.resample_map, error);
 }
 
 double
 calibration_step (const Calibration &calibration, const Samples &samples, double unit)
 {
   std::vector<double> wavelengths;
-  if (calibration.is_map ()
+  if (calibration.resample_map.given ()
       || (calibration.wavelengths.given ()
           && !values_file_load_used (
               calibration.wavelengths, samples, wavelengths, nullptr)))
@@ -283,8 +222,9 @@ calibration_load (const Calibration &calibration, const Samples &samples,
     places->clear ();
   if (!calibration_check (calibration, error))
     return false;
-  if (calibration.is_map ()) {
-    if (!load_map (calibration, samples.used, map, error))
+  if (calibration.resample_map.given ()) {
+    if (!values_file_load (calibration.resample_map, samples.used, map, error)
+        || !check_resample_map (calibration.resample_map.described (), map, error))
       return false;
     if (places)
       *places = places_of_map (map, samples.used);

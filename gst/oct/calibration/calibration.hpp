@@ -16,17 +16,11 @@ struct Calibration {
   double wavelength_min = 0; /* 0: not given */
   double wavelength_max = 0;
   ValuesFile resample_map{"resample-map", ""};
-  ValuesFile chirp{"chirp", "", true}; /* inverse of a map */
-  std::string polynomial;              /* coefficients of a map, constant term first */
 
   bool given () const
   {
     return wavelengths.given () || wavelength_min != 0 || wavelength_max != 0
-           || is_map ();
-  }
-  bool is_map () const
-  {
-    return resample_map.given () || chirp.given () || !polynomial.empty ();
+           || resample_map.given ();
   }
 };
 

@@ -29,13 +29,4 @@ std::vector<double> places_of_map (
 
 /* Interpolates in a smooth table. Extrapolates beyond its ends. */
 double value_between (const std::vector<double> &table, double at);
-
-/* Distance of the vertex of the parabola through three neighbouring values from the middle
- * one, which is the largest; 0 on a straight line */
-inline double
-vertex_of (double before, double at, double behind)
-{
-  const double bend = before - 2 * at + behind;
-  return bend < 0 ? 0.5 * (before - behind) / bend : 0;
-}
 } // namespace oct

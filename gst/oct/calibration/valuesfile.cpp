@@ -132,25 +132,14 @@ open_file (const ValuesFile &file, RegularFile &opened, GError **error)
   return false;
 }
 
-/* Format of the numbers in a file */
-enum class Format { NPY, TEXT, BARE };
-
 bool
-detect_format (
-    const ValuesFile &file, RegularFile &opened, Format &format, GError **error)
+detect_npy (RegularFile &opened, bool &is_npy, GError **error)
 {
-  char begin[64] = {};
+  char begin[sizeof opencl::npy_magic] = {};
   gsize done;
   if (!opened.read (begin, sizeof begin, done, error) || !opened.rewind (error))
     return false;
-  const bool text = std::all_of (begin, begin + done,
-      [] (char character) { return character >= '\t' && character <= '~'; });
-  if (memcmp (begin, opencl::npy_magic, sizeof opencl::npy_magic) == 0)
-    format = Format::NPY;
-  else if (file.bare && !text)
-    format = Format::BARE;
-  else
-    format = Format::TEXT;
+  is_npy = memcmp (begin, opencl::npy_magic, sizeof opencl::npy_magic) == 0;
   return true;
 }
 
@@ -165,24 +154,6 @@ check_count (
       " (samples per A-line)",
       file.described ().c_str (), count, more ? " or more" : "", samples);
   return false;
-}
-
-bool
-load_bare (const ValuesFile &file, RegularFile &opened, gsize samples,
-    std::vector<double> &values, GError **error)
-{
-  std::vector<guint32> words (samples);
-  gsize done;
-  if (!check_count (file, samples, opened.size () / sizeof words[0], false, error)
-      || !opened.read (words.data (), samples * sizeof words[0], done, error))
-    return false;
-  for (guint32 word : words) {
-    gfloat value;
-    word = GUINT32_FROM_LE (word);
-    memcpy (&value, &word, sizeof value);
-    values.push_back (value);
-  }
-  return true;
 }
 
 /* Checks the number of values in the header before reading any. */
@@ -235,14 +206,12 @@ values_file_load (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error)
 {
   RegularFile opened;
-  Format format = Format::TEXT;
+  bool is_npy = false;
   values.clear ();
-  if (!open_file (file, opened, error) || !detect_format (file, opened, format, error))
+  if (!open_file (file, opened, error) || !detect_npy (opened, is_npy, error))
     return false;
-  const bool loaded = format == Format::NPY ? load_npy (file, samples, values, error)
-                      : format == Format::BARE
-                          ? load_bare (file, opened, samples, values, error)
-                          : load_text (file, opened, samples + 1, values, error);
+  const bool loaded = is_npy ? load_npy (file, samples, values, error)
+                             : load_text (file, opened, samples + 1, values, error);
   return loaded && check_values (file, samples, values, error);
 }
 
@@ -263,12 +232,12 @@ static bool
 load_all (const ValuesFile &file, std::vector<double> &values, GError **error)
 {
   RegularFile opened;
-  Format format = Format::TEXT;
+  bool is_npy = false;
   std::vector<gsize> shape;
   values.clear ();
-  if (!open_file (file, opened, error) || !detect_format (file, opened, format, error))
+  if (!open_file (file, opened, error) || !detect_npy (opened, is_npy, error))
     return false;
-  return format == Format::NPY
+  return is_npy
              ? bool (opencl::npy_load_doubles (file.path.c_str (), values, shape, error))
              : load_text (file, opened, most_samples, values, error);
 }

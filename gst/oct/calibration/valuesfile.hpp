@@ -12,9 +12,8 @@
 namespace oct {
 /* A file of values, and its name in messages */
 struct ValuesFile {
-  const char *name;  /* name of the property, such as "wavelengths" */
-  std::string path;  /* empty: not given */
-  bool bare = false; /* the file may be raw little-endian float32 values */
+  const char *name; /* name of the property, such as "wavelengths" */
+  std::string path; /* empty: not given */
 
   bool given () const { return !path.empty (); }
   /* Returns the start of messages, such as "wavelengths file /x/y.npy". */
@@ -40,9 +39,8 @@ struct Samples {
 bool values_file_check (const ValuesFile &file, GError **error);
 
 /* Reads .npy, which is recognised by its first bytes, or text: one number per line, '#'
- * begins a comment, blank lines are skipped. If `file.bare`, a file that does not start
- * as text is read as raw float32 values. Fails unless there are exactly `samples` values,
- * all finite. */
+ * begins a comment, blank lines are skipped. Fails unless there are exactly `samples`
+ * values, all finite. */
 bool values_file_load (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error);
 

@@ -131,14 +131,23 @@ kind_of (GstElement *element)
   return factory ? GST_OBJECT_NAME (factory) : G_OBJECT_TYPE_NAME (element);
 }
 
+/* Properties of octwindowinterp until 0.3. The first ones had no effect on frames. */
+const char *const without_effect[] = {
+    "calibrate", "calibrate-same-side", "calibration-folder", "sharpen", nullptr};
+const char *const converted[] = {"chirp", "resample-polynomial", nullptr};
+
 /* Parses a line. Ignores empty lines and those that begin with #. */
 bool
 read_line (GstElement *element, const Line &line, Words &words, GError **error)
 {
   const gsize sign = line.text.find ('=');
-  if (line.text.empty () || line.text[0] == '#')
-    return true;
   const std::string name = line.text.substr (0, sign);
+  if (line.text.empty () || line.text[0] == '#'
+      || g_strv_contains (without_effect, name.c_str ()))
+    return true;
+  if (g_strv_contains (converted, name.c_str ()))
+    return fail_at_line (
+        line, "a resample-map, to which oct-calibrate --settings FILE converts", error);
   GParamSpec *spec = sign == std::string::npos ? nullptr : own_property (element, name);
   if (!spec)
     return fail_at_line (

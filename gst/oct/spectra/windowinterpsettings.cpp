@@ -107,17 +107,6 @@ const opencl::PropertyTable<WindowInterpSettings> window_interp_properties = {
         of_spectrum (
             &Spectrum::calibration, &Calibration::resample_map, &ValuesFile::path),
         opencl::playing, tables},
-    {"chirp", "Chirp",
-        "File with the fractional index of the even wavenumber at each sample, the "
-        "inverse of a resample map; may be raw float32 values such as Thorlabs' "
-        "Chirp.data",
-        of_spectrum (&Spectrum::calibration, &Calibration::chirp, &ValuesFile::path),
-        opencl::playing, tables},
-    {"resample-polynomial", "Resample polynomial",
-        "Comma-separated polynomial coefficients of a resample map, constant first, in u "
-        "= 0 at the first wavenumber to 1 at the last",
-        of_spectrum (&Spectrum::calibration, &Calibration::polynomial), opencl::playing,
-        tables},
     {"k-clock", "k-clock",
         "Position of the samples of a k-clock channel, whose fringes resample each "
         "A-line to even wavenumbers instead of a calibration",
@@ -186,24 +175,6 @@ const opencl::PropertyTable<WindowInterpSettings> window_interp_properties = {
         "Set properties of this element from a file with one NAME=VALUE per line, as "
         "written by oct-calibrate",
         &WindowInterpSettings::file, opencl::playing},
-    {"calibrate", "Calibrate",
-        "Calibrate from the next frame, which must show a mirror, and post the result as "
-        "a message. Set again with the mirror moved to calibrate from both",
-        &WindowInterpSettings::calibrate, opencl::playing,
-        &WindowInterpSettings::calibrations},
-    {"calibrate-same-side", "Mirrors on the same side",
-        "Whether both mirrors of calibrate are on the same side of zero delay, instead "
-        "of one on each side",
-        &WindowInterpSettings::same_side, opencl::playing},
-    {"calibration-folder", "Calibration folder",
-        "Folder where calibrate writes resample-map.npy, dispersion-phase.npy (after two "
-        "mirrors) and settings.txt, a file for settings (empty = not written)",
-        &WindowInterpSettings::calibration_folder, opencl::playing},
-    {"sharpen", "Sharpen",
-        "Find the dispersion of the sample in the next 4 B-scans, set dispersion-a2 and "
-        "dispersion-a3, and post them as a message. FALSE cancels this",
-        &WindowInterpSettings::sharpen, opencl::playing,
-        &WindowInterpSettings::sharpenings},
     {"bit-shift", "Bit shift",
         "Number of bits by which integer samples are first shifted right, for cameras "
         "that send 12 bits in the upper part of 16 (ignored for float samples)",

@@ -48,12 +48,6 @@ struct WindowInterpSettings {
   guint full_scale = 0;      /* 0: maximum of the format */
   std::string file;          /* path of property `settings` */
   guint tables_revision = 0; /* counts changes that need new tables */
-  bool calibrate = false;
-  guint calibrations = 0; /* counts how often it was set */
-  bool same_side = false;
-  std::string calibration_folder;
-  bool sharpen = false;
-  guint sharpenings = 0; /* counts how often it was set */
 
   /* Returns the settings for tables and spectra. */
   SpectrumSettings tables_settings () const;

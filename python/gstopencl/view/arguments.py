@@ -9,7 +9,10 @@ import re
 
 
 # Options that were removed, and what to use instead
-REPLACED = {"--linear": "--mixing light or levels", "--auto-linear": "--mixing auto, light or levels"}
+REPLACED = {"--linear": "--mixing light or levels", "--auto-linear": "--mixing auto, light or levels",
+            "--raw": "--size SAMPLESxLINES, --format and --offset",
+            "--samples": "--size SAMPLESxLINES", "--lines": "--size SAMPLESxLINES",
+            "--header-bytes": "--offset", "--bits": "--format U8 or U16LE"}
 
 
 class Refused(ValueError):
@@ -62,8 +65,8 @@ class Parser(argparse.ArgumentParser):
                 word = f"{word}={self.given[word]}"
             joined.append(word)
         named = [word for word in joined if word[:1] == "-" and word != "-"]
-        files = [word for word in joined if word not in named]
-        asked = super().parse_args([*named, "--", *files, *rest[1:]])
+        files = [*(word for word in joined if word not in named), *rest[1:]]
+        asked = super().parse_args([*named, *(["--"] if files else []), *files])
         if getattr(asked, "device", None):
             os.environ["GST_OPENCL_DEVICE"] = asked.device
         return asked

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
+import functools
 import pathlib
 import re
 import sys
@@ -45,6 +46,12 @@ def of_pattern(pattern, expected):
     return read
 
 
+def whole(low, high, text):
+    if not re.fullmatch(r"\d{1,19}", text) or not low <= int(text) <= high:
+        raise argparse.ArgumentTypeError(f"expected a number from {low} to {high}")
+    return int(text)
+
+
 def existing(text):
     if fault_of(text):
         raise argparse.ArgumentTypeError(fault_of(text))
@@ -53,7 +60,6 @@ def existing(text):
 
 COUNT = of_pattern(r"[1-9]\d{0,4}", "a whole number")
 SIZE = of_pattern(r"[1-9]\d{0,8}x[1-9]\d{0,8}", "SAMPLESxLINES, such as 2048x999")
-BITS = {"8": "U8", "16": "U16LE"}
 # option, placeholder, check of the value, properties of octwindowinterp, explanation
 CALIBRATION = (
     ("--wavelengths", "FILE", existing, ["wavelengths"],
@@ -94,22 +100,32 @@ class Properties(argparse.Action):
         setattr(namespace, self.dest, [*so_far, *map(Value, self.names, values)])
 
 
+def add_raw(group):
+    """Adds the layout of raw files, which all programs have."""
+    group.add_argument("--size", metavar="SAMPLESxLINES", type=SIZE,
+                       help="size of a raw frame: samples per A-line, A-lines")
+    group.add_argument("--format", metavar="FORMAT", default="U16LE",
+                       type=of_pattern("[A-Z]+[0-9]+[A-Z]*",
+                                       "a format of octrawparse, such as S16LE"),
+                       help="of a raw sample, as in octrawparse: U8, S16LE, F32LE, MONO12P … "
+                       "(%(default)s)")
+    group.add_argument("--offset", metavar="BYTES", default=0,
+                       type=functools.partial(whole, 0, 1 << 62),
+                       help="before the first raw frame (%(default)s)")
+
+
+def layout_of(options):
+    """Returns the layout as options of recordings.open_recording ()."""
+    samples, lines = map(int, options.size.split("x")) if options.size else (None, None)
+    return {"samples": samples, "lines": lines, "format": options.format,
+            "header_bytes": options.offset}
+
+
 def add_file(parser):
     """Adds FILE and its layout. Returns the group of options."""
     group = parser.add_argument_group("Input")
     group.add_argument("file", nargs="?", metavar="FILE", help=argparse.SUPPRESS)
-    group.add_argument("--size", metavar="SAMPLESxLINES", type=SIZE,
-                       help="size of a raw frame: samples per A-line, A-lines")
-    group.add_argument("--bits", dest="format", metavar="8|16", default=argparse.SUPPRESS,
-                       type=lambda text: BITS[of_pattern("8|16", "8 or 16")(text)],
-                       help="of a raw sample, unsigned and little-endian (16)")
-    group.add_argument("--format", metavar="FORMAT", default=argparse.SUPPRESS,
-                       type=of_pattern("[A-Z]+[0-9]+[A-Z]*",
-                                       "a format of octrawparse, such as S16LE"),
-                       help="of a raw sample, as in octrawparse: S16LE, F32LE, MONO12P …")
-    group.add_argument("--header-bytes", metavar="COUNT", default="0",
-                       type=of_pattern(r"0|[1-9]\d{0,8}", "a whole number"),
-                       help="bytes before the first raw frame (0)")
+    add_raw(group)
     return group
 
 

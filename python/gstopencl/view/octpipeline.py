@@ -6,7 +6,7 @@ import pathlib
 
 from ..launch import Value
 from .arguments import Refused
-from .octoptions import CALIBRATES
+from .octoptions import CALIBRATES, layout_of
 
 ON_DEVICE = "(memory:OpenCLMemory)"
 # A slow branch does not affect the others: each branch of a tee has a queue that drops the frames
@@ -65,16 +65,12 @@ def check_size(options):
     if not options.file or suffix_of(options.file) in (".npy", ".oct") or not options.size:
         return None
     from ..recordings import Options, RecordingError, doubt_of, frames_of_file  # need GStreamer
-    layout = Options(*size_of(options), format_of(options), int(options.header_bytes))
+    layout = Options(**layout_of(options))
     try:
         frames_of_file(options.file, layout)
         return doubt_of(options.file, layout)
     except RecordingError as error:
         raise Refused(error) from None
-
-
-def format_of(options):
-    return getattr(options, "format", "U16LE")
 
 
 def recording(options):
@@ -83,10 +79,8 @@ def recording(options):
     if suffix in (".npy", ".oct"):
         parser = ["npyparse" if suffix == ".npy" else "octfileparse", "name=parser"]
     elif options.size:
-        samples, lines = map(str, size_of(options))
-        parser = ["octrawparse", "name=parser", Value("samples", samples), Value("lines", lines),
-                  Value("format", format_of(options)),
-                  Value("header-bytes", options.header_bytes)]
+        parser = ["octrawparse", "name=parser", *(
+            Value(name.replace("_", "-"), str(value)) for name, value in layout_of(options).items())]
     else:
         raise Refused(f"{options.file} has no header: --size SAMPLESxLINES is needed")
     return ["filesrc", "name=source", Value("location", options.file), "!", *parser]

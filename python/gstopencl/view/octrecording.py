@@ -26,8 +26,6 @@ DEPTHS = f"files. ! {QUEUE.format('depths')} ! openclupload ! {{}} ! " \
     "npysink name=depths async=false"
 CONVERSION = "scan", "interp", "fft"
 KINDS = {"raw": ("raw",), "depths": ("depths",), "both": ("raw", "depths")}
-# Commands and files of settings, which do not say how depths are computed
-NOT_RECORDED = ("settings", "calibrate", "calibration-folder")
 
 
 def default_of(spec):
@@ -49,7 +47,7 @@ def changed_properties(element, is_wanted):
 def own_properties(element):
     """Yields the changed properties of an element's own class."""
     return changed_properties(element, lambda spec: spec.owner_type == element.__gtype__
-                              and spec.name not in NOT_RECORDED)
+                              and spec.name != "settings")
 
 
 def settings_of(element):

@@ -9,13 +9,14 @@ import time
 from ..calibrated import MISSING, is_missing
 from ..frames import structure_of
 from ..launch import build
+from ..livecalibration import LiveCalibration
 from .branches import BranchingView
 from .gtk import GLib, Gst, Gtk, Pango, in_column, name_widget
 from .octoptions import GIVE_ONE
 from .octpanel import Panel
 from .octpipeline import PLOT
 from .octrecording import Recording, bytes_as_text, path_of_now
-from .octwizard import Wizard
+from .octwizard import Wizard, in_thread
 
 # Elements whose frames the status line counts. A flush resets the counters of sinks.
 COUNTED = "raw", "b_scan", "en_face"
@@ -212,9 +213,21 @@ class Live(BranchingView):
 
     def sharpen(self):
         """Looks for the dispersion of the sample in the next B-scans."""
-        for on in False, True:
-            self.pipeline.get_by_name("interp").set_property("sharpen", on)
+        calibration = LiveCalibration(self.pipeline.get_by_name("interp"))
+        self.side_panel.sharpen.set_sensitive(False)
         self.tell("Looking for the dispersion of the sample…")
+        in_thread(calibration.sharpen, self.show_dispersion, lambda reason: self.end_of_search(
+            f"The dispersion of the sample was not found: {reason}", self.warn))
+
+    def show_dispersion(self, found):
+        self.end_of_search(
+            f"Dispersion in rad at the ends of the spectrum: a2 {found.square:.2f} ± "
+            f"{found.square_error:.2f}, a3 {found.cube:.2f} ± {found.cube_error:.2f}", self.tell)
+
+    def end_of_search(self, text, tell):
+        if not self.stopped:
+            self.side_panel.sharpen.set_sensitive(True)
+            tell(text)
 
     # Recording
 
@@ -260,10 +273,6 @@ class Live(BranchingView):
         else:
             super().on_message(message)
 
-    def on_warning(self, message):
-        if not (self.wizard and self.wizard.hear_warning(message)):
-            super().on_warning(message)
-
     def on_error(self, message):
         super().on_error(message)
         if self.recording:
@@ -278,10 +287,6 @@ class Live(BranchingView):
         structure = message.get_structure()
         if structure.get_name() == "octsignal":
             self.numbers[message.src.get_name()] = fields_of(structure)
-        if structure.get_name() == "octwindowinterp-dispersion":
-            self.tell("Dispersion in rad at the ends of the spectrum: a2 {square:.2f} ± "
-                      "{square-error:.2f}, a3 {cube:.2f} ± {cube-error:.2f}".format(
-                          **fields_of(structure)))
         if self.has_ended(self.recording, structure):
             self.end_of_recording()
         if self.wizard:

@@ -5,16 +5,17 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import collections
 import pathlib
 import shutil
+import threading
 import time
 
 import numpy as np
 
-from ..files import replaced, write_whole
-from ..structures import structure_of
-from .gtk import Gdk, Gst, Gtk, in_row, name_widget, pack
+from ..livecalibration import LiveCalibration
+from ..structures import array_of, structure_of
+from .gtk import Gdk, GLib, Gst, Gtk, in_row, name_widget, pack
 from .octplot import Plot
 
-TAKEN, RESULT = "octwindowinterp-calibration", "Result"
+RESULT = "Result"
 # Peak above the noise that a calibration needs, in dB
 GOOD_SNR = 30
 TEXTS = {
@@ -30,15 +31,10 @@ SIMULATED = {"First mirror": (0.12, 20), "Second mirror": (0.16, -20)}
 # Measurements after which all frames of the previous place have left the queues
 SETTLED = 12
 # Other ways to calibrate, which a new map replaces
-REPLACED = {"wavelengths": "", "wavelength-min": 0.0, "wavelength-max": 0.0, "chirp": "",
-            "resample-polynomial": "", "dispersion-a2": 0.0, "dispersion-a3": 0.0}
+REPLACED = {"wavelengths": "", "wavelength-min": 0.0, "wavelength-max": 0.0,
+            "dispersion-a2": 0.0, "dispersion-a3": 0.0}
 WIDTH, HEIGHT = 900, 560  # pixels
 UNUSED_DEPTHS = 8  # from zero delay on, where the light's own spectrum is
-
-
-def array_of(structure, name):
-    values = structure.get_value(name) if structure.has_field(name) else []
-    return np.array(list(values), float)
 
 
 def phase_residual(spectrum, table, dispersion):
@@ -65,6 +61,19 @@ def size_on_screen(window):
     monitor = display.get_monitor_at_window(window.get_window()) if window.get_window() else None
     area = monitor.get_workarea() if monitor else None
     return (min(WIDTH, area.width), min(HEIGHT, area.height)) if area else (WIDTH, HEIGHT)
+
+
+def in_thread(work, done, failed):
+    """Calls work () in a thread, and then done (its result) or failed (the reason) in GTK's."""
+    def run():
+        try:
+            found = work()
+        except Exception as error:  # of the pipeline or the numerics, which is shown
+            reason = getattr(error, "message", str(error)) or type(error).__name__
+            GLib.idle_add(lambda: failed(reason) and False)
+        else:
+            GLib.idle_add(lambda: done(found) and False)
+    threading.Thread(target=run, daemon=True).start()
 
 
 def row_of_plots(*plots):
@@ -123,8 +132,8 @@ class ResultPage(Gtk.Box):
         pack(self, self.widths, plots, self.keep, saving, self.said, expand=[plots])
 
     def show_result(self, found, spectra):
-        """Shows the message of the calibration, and what it leaves of both mirrors' phases."""
-        table, phase = array_of(found, "resample-map"), array_of(found, "dispersion-phase")
+        """Shows a MirrorCalibration, and what it leaves of both mirrors' phases."""
+        table, phase = found.map, found.dispersion
         even = np.arange(len(table))
         residuals = [phase_residual(spectrum, table, sign * phase)
                      for spectrum, sign in zip(spectra, self.signs(spectra, table, phase))]
@@ -135,8 +144,8 @@ class ResultPage(Gtk.Box):
         self.residual.show_curves(*residuals, text=f"{rms:.4f} rad rms")
         self.widths.set_markup(
             '<span size="x-large">FWHM of the first mirror: '
-            f"{found.get_value('width-before'):.1f} bins before, "
-            f"<b>{found.get_value('width-after'):.1f} bins</b> after</span>")
+            f"{found.width_before:.1f} bins before, "
+            f"<b>{found.width_after:.1f} bins</b> after</span>")
 
     @staticmethod
     def signs(spectra, table, phase):
@@ -155,14 +164,13 @@ class Wizard(Gtk.Assistant):
         self.live, self.interp = live, live.pipeline.get_by_name("interp")
         self.spectrum, self.a_scan = live.signals
         self.latest, self.spectra, self.found, self.taking = {}, {}, None, None
-        self.measured, self.taken_again, self.saved = collections.Counter(), False, False
+        self.measured, self.saved, self.is_over = collections.Counter(), False, False
+        self.calibration = LiveCalibration(self.interp)
         self.pages = {title: MirrorPage(title, live.is_phantom(), self.take) for title in TEXTS}
         self.result = ResultPage(live.folder / time.strftime("calibration-%Y%m%d-%H%M%S"))
         self.same_side = Gtk.CheckButton(label="Both mirrors are on the same side of zero delay")
         second = self.pages["Second mirror"]
         pack(second, self.same_side)
-        self.same_side.connect("toggled", lambda box: self.interp.set_property(
-            "calibrate-same-side", box.get_active()))
         for title, page in [*self.pages.items(), (RESULT, self.result)]:
             self.append_page(page)
             self.set_page_title(page, title)
@@ -180,8 +188,7 @@ class Wizard(Gtk.Assistant):
         """Sets what the steps need, and returns what was set before. A mean that is subtracted
         would remove the mirror."""
         wanted = [(self.spectrum, "message-values", True), (self.a_scan, "message-values", True),
-                  (self.spectrum, "line", -1), (self.a_scan, "line", -1),
-                  (self.interp, "calibrate-same-side", False)]
+                  (self.spectrum, "line", -1), (self.a_scan, "line", -1)]
         if self.interp.get_property("background").value_nick in ("frame", "rolling"):
             wanted.append((self.interp, "background", "none"))
         if self.live.is_phantom():
@@ -193,6 +200,7 @@ class Wizard(Gtk.Assistant):
         return before
 
     def restore(self):
+        self.is_over = True
         for element, name, value in self.before:
             element.set_property(name, value)
 
@@ -221,20 +229,18 @@ class Wizard(Gtk.Assistant):
         page.button.set_sensitive(False)
         page.said.set_text("Calibrating…")
         self.spectra[page.title] = page.spectrum
-        self.taking, self.taken_again = page, False
-        self.calibrate()
-
-    def calibrate(self):
-        """Calibrates from the next frame."""
-        self.interp.set_property("calibrate", False)
-        self.interp.set_property("calibrate", True)
+        self.taking = page
+        if page is self.pages["First mirror"]:
+            self.calibration.forget()
+        same_side = self.same_side.get_active()
+        in_thread(lambda: self.calibration.mirror(same_side),
+                  lambda found: self.take_result(page, found),
+                  lambda reason: self.refuse(page, reason))
 
     def hear(self, message):
-        """Takes an element message of octsignal or octwindowinterp."""
+        """Takes an element message of octsignal."""
         structure = message.get_structure()
-        if structure.get_name() == TAKEN:
-            self.take_result(structure)
-        elif structure.get_name() == "octsignal" and structure.has_field(
+        if structure.get_name() == "octsignal" and structure.has_field(
                 "a-scan" if message.src == self.a_scan else "spectrum"):
             self.latest[message.src.get_name()] = structure.copy()
             self.measured[message.src.get_name()] += 1
@@ -248,17 +254,17 @@ class Wizard(Gtk.Assistant):
         if page in self.pages.values() and page is not self.taking and self.has_settled():
             page.show_signal(self.latest["spectrum"], self.latest["a_scan"])
 
-    def take_result(self, structure):
+    def take_result(self, page, found):
         """Takes the calibration of one mirror, or of this one and the one before."""
-        page, self.taking = self.taking, None
-        if not page:
+        self.taking = None
+        if self.is_over:
             return
         if page is self.pages["Second mirror"]:
-            if structure.get_value("mirrors") != 2:
+            if found.dispersion is None:
                 self.refuse(page, "The first mirror is forgotten, since the spectra changed")
                 return
-            self.found = structure.copy()
-            self.result.show_result(self.found, [self.spectra[title] for title in self.pages])
+            self.found = found
+            self.result.show_result(found, [self.spectra[title] for title in self.pages])
             self.result.keep.set_visible(self.has_wavelengths())
             self.set_page_complete(self.result, True)
         page.said.set_text("✓ Taken")
@@ -269,22 +275,11 @@ class Wizard(Gtk.Assistant):
         return bool(self.interp.get_property("wavelengths")
                     or self.interp.get_property("wavelength-min"))
 
-    def hear_warning(self, message):
-        """Returns whether a warning is the refusal of a mirror, which it then shows."""
-        page = self.taking
-        if message.src != self.interp or not page:
-            return False
-        if page is self.pages["First mirror"] and not self.taken_again:
-            # The element may have remembered a mirror of another try, and has forgotten it now.
-            self.taken_again = True
-            self.calibrate()
-            return True
-        self.taking = None
-        self.refuse(page, message.parse_warning()[0].message)
-        return True
-
     def refuse(self, page, reason):
         """Either mirror may be the wrong one, so both are taken again."""
+        self.taking = None
+        if self.is_over:
+            return
         for other in self.pages.values():
             self.set_page_complete(other, False)
         first = self.pages["First mirror"]
@@ -317,14 +312,8 @@ class Wizard(Gtk.Assistant):
         """Writes the map, the dispersion and the settings, and returns the path of the last."""
         folder = folder.resolve()
         folder.mkdir(parents=True)
-        names = ["dispersion-phase"] if self.keeps_wavelengths() else \
-            ["resample-map", "dispersion-phase"]
         try:
-            for name in names:
-                with replaced(folder / f"{name}.npy") as unfinished, open(unfinished, "wb") as file:
-                    np.save(file, array_of(self.found, name))
-            write_whole(folder / "settings.txt", "".join(f"{name}={name}.npy\n" for name in names))
+            return self.calibration.write(folder, self.keeps_wavelengths())
         except OSError:
             shutil.rmtree(folder, ignore_errors=True)  # so that the user can try again
             raise
-        return folder / "settings.txt"

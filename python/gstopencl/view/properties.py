@@ -32,7 +32,7 @@ ORDINARY = {
     "octfft": "db-min db-max db-auto depth-start depth-count flip",
     "octdisplay": "db-min db-max db-auto flip true-scale",
     "octwindowinterp": "wavelength-min wavelength-max window dispersion-a2 dispersion-a3 "
-                       "background settings calibrate",
+                       "background settings",
     "octaverage": "frames lines rolling mean",
     "octvolume": "projection slab-start slab-depths surface db-min db-max",
     "octrender": "mode azimuth elevation turn zoom min max opacity",

@@ -6,7 +6,6 @@
 #include "tests/check/harness.hpp"
 #include "tests/check/octreference.hpp"
 
-#include "gst/oct/calibration/mirrors.hpp"
 #include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/interpolation.hpp"
 #include "gst/oct/calibration/windowfunction.hpp"
@@ -14,8 +13,6 @@
 #include "calibrations.hpp"
 
 #include <random>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace check;
 using namespace oct;
@@ -461,25 +458,4 @@ TEST (test_dispersion_comes_from_file_or_from_coefficients)
   dispersion.a3 = 0.25;
   loaded = dispersion_load (dispersion, 4, phase, &error);
   fail_unless_error (loaded, error, {file.path, "dispersion-a3 0.25", "either"});
-}
-
-TEST (test_calibration_files_refuse_a_fifo_and_follow_a_link)
-{
-  Folder folder;
-  const std::string map = folder.file ("resample-map.npy"), target = folder.file ("t");
-  const std::string settings = folder.file ("settings.txt");
-  struct stat status;
-  GError *error = nullptr;
-
-  fail_unless_equals_int (mkfifo (map.c_str (), 0644), 0);
-  const bool written = write_npy (map, {1, 2}, &error);
-  fail_unless_error (written, error, {map, "a FIFO"});
-  fail_unless (lstat (map.c_str (), &status) == 0 && S_ISFIFO (status.st_mode));
-  fail_unless_equals_int (symlink ("t", settings.c_str ()), 0);
-  folder.write ("t", "before, and longer");
-  fail_unless_equals_int (chmod (target.c_str (), 0640), 0);
-  fail_unless (write_settings (folder.path, "a=b\n", nullptr));
-  fail_unless (lstat (settings.c_str (), &status) == 0 && S_ISLNK (status.st_mode));
-  fail_unless (stat (target.c_str (), &status) == 0 && (status.st_mode & 0777) == 0640);
-  expect_equal (contents_of (target), "a=b\n");
 }

@@ -29,12 +29,6 @@ of_map (const std::string &path)
   return calibration_of (&oct::Calibration::resample_map, path);
 }
 
-inline oct::Calibration
-of_chirp (const std::string &path)
-{
-  return calibration_of (&oct::Calibration::chirp, path);
-}
-
 inline std::vector<double>
 load_map (const oct::Calibration &calibration, gsize samples)
 {

@@ -302,9 +302,6 @@ make_knobs ()
       {"octwindowinterp", "wavelength-unit", calibrated + " wavelength-unit=none",
           "wavelength-unit=nm"},
       {"octwindowinterp", "resample-map", "resample-map=", "resample-map=@map"},
-      {"octwindowinterp", "resample-polynomial",
-          "resample-polynomial=", "resample-polynomial=0,60"},
-      {"octwindowinterp", "chirp", "chirp=", "chirp=@map"},
       {"octwindowinterp", "interpolation", calibrated + " interpolation=linear",
           "interpolation=nufft"},
       {"octwindowinterp", "window", "window=hann", "window=hamming"},
@@ -340,10 +337,8 @@ make_knobs ()
 }
 
 /* Properties that trigger an action or name its files do not change frames. */
-const std::set<std::string> actions = {"octwindowinterp calibrate",
-    "octwindowinterp calibrate-same-side", "octwindowinterp calibration-folder",
-    "octwindowinterp settings", "octflatten settings", "octscan settings",
-    "octwindowinterp full-scale", "octwindowinterp sharpen"};
+const std::set<std::string> actions = {"octwindowinterp settings", "octflatten settings",
+    "octscan settings", "octwindowinterp full-scale"};
 
 /* These affect only tissue that is brighter than that of these chains; angioflow.cpp
  * changes them within a group. */

@@ -22,7 +22,7 @@ import tempfile
 import numpy as np
 
 from hostilenames import HOSTILE
-from octwriter import Recording, chirp_of
+from octwriter import Recording, chirp_of, save_map_of
 
 SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
@@ -72,7 +72,7 @@ def pixels_of(path, rows, columns):
 def check_raw(bits, samples, lines):
     values = spectra(lines, samples, 2**bits - 1)
     values.astype(f"<u{bits // 8}").tofile("spectra.raw")
-    made("--size", f"{samples}x{lines}", "--bits", bits, "--db", "20,100",
+    made("--size", f"{samples}x{lines}", "--format", {8: "U8", 16: "U16LE"}[bits], "--db", "20,100",
          "--output", "raw.png", "spectra.raw")  # fmt: skip
     shown = pixels_of("raw.png", samples // 2, lines)
     off = np.abs(shown - picture_of(values, 20, 100)).max()
@@ -82,7 +82,7 @@ def check_raw(bits, samples, lines):
 def check_raw_with_header():
     values = spectra(20, 256, 30000) - 15000
     pathlib.Path("header.raw").write_bytes(b"13 byte long." + values.astype("<i2").tobytes())
-    made("--size", "256x20", "--format", "S16LE", "--header-bytes", 13, "--db", "20,100",
+    made("--size", "256x20", "--format", "S16LE", "--offset", 13, "--db", "20,100",
          "--output", "raw.png", "header.raw")  # fmt: skip
     off = np.abs(pixels_of("raw.png", 128, 20) - picture_of(values, 20, 100)).max()
     assert off <= 1.01, off
@@ -106,9 +106,9 @@ def check_recording():
 
     np.save("recording.npy", frames)
     np.save("background.npy", apodization[0].mean(0))
-    chirp.tofile("Chirp.data")
+    save_map_of(chirp)
     pathlib.Path("settings.txt").write_text(
-        "chirp=Chirp.data\nbackground=file\nbackground-file=background.npy\n")
+        "resample-map=map.npy\nbackground=file\nbackground-file=background.npy\n")
     made("--db", "10,80", "--output", "oct.png", "recording.oct")
     made("--db", "10,80", "--settings", "settings.txt", "--output", "npy.png", "recording.npy")
     assert pathlib.Path("oct.png").read_bytes() == pathlib.Path("npy.png").read_bytes()
@@ -196,17 +196,17 @@ def check_wrong_sizes():
         (("--size", "1024x512", "unknown.raw"), ("1664x400", "1024x650")),
         (("--size", "1664x512", "unknown.raw"), ("1664x400",)),
         (("--size", "2048x400", "unknown.raw"), ("1664x400", "2048x325")),
-        (("--size", "1664x401", "--bits", 8, "unknown.raw"), ("1664x400",)),
+        (("--size", "1664x401", "--format", "U8", "unknown.raw"), ("1664x400",)),
         (("--size", "1664x400", "headed.raw"), ("a header of 1000 bytes",)),
-        (("--size", "1664x400", "--header-bytes", 7, "headed.raw"), ("a header of 1000 bytes",)),
-        (("--size", "1664x200", "--header-bytes", 2000, "unknown.raw"), ("a header of 0 bytes",)),
+        (("--size", "1664x400", "--offset", 7, "headed.raw"), ("a header of 1000 bytes",)),
+        (("--size", "1664x200", "--offset", 2000, "unknown.raw"), ("a header of 0 bytes",)),
     ):
         done = run(*words)
         assert done.returncode == 2 and not os.path.exists("bscan.png"), done
         assert all(size in done.stderr for size in sizes), done.stderr
         for width, height in re.findall(r" (\d+)x(\d+)", done.stderr):
             given = 1000 if "headed.raw" in words else 0
-            assert "--header-bytes" in words or "--bits" in words or \
+            assert "--offset" in words or "--format" in words or \
                 (len(values) + given) % (int(width) * int(height) * 2) == 0, done.stderr
     made("--size", "1664x200", "--output", "fits.png", "unknown.raw")
     # 12 bits: an A-line of 17 samples has 26 bytes.
@@ -286,8 +286,8 @@ def check_refused_options():
     key = SCRIPT.with_name("greenscreen.sh")
     for script, options, values, expected in (
         (SCRIPT, "--size", "axb 2048 0x5 99999999999x5", "SAMPLESxLINES"),
-        (SCRIPT, "--bits", "12", "8 or 16"), (SCRIPT, "--format", "16", "a format"),
-        (SCRIPT, "--header-bytes", "-1", "a whole number"),
+        (SCRIPT, "--bits", "12", "use --format U8 or U16LE"), (SCRIPT, "--format", "16", "a format"),
+        (SCRIPT, "--offset", "-1", "a number from 0"),
         (SCRIPT, "--wavelength-range", "1187 1187, 1187,1433nm", "MIN,MAX"),
         (SCRIPT, "--dispersion", "1e,2", "A2,A3"), (SCRIPT, "--db", "a,b 1,2,3", "MIN,MAX"),
         (SCRIPT, "--depth", "-1,5 1.5,5", "START,COUNT"),

@@ -122,6 +122,24 @@ def check_maps_of_others():
     u = np.linspace(0, 1, SAMPLES)
     assert np.abs(np.load("resample-map.npy") - (1 + 1000 * u + 20 * u**2)).max() < 1e-9
 
+    # Wavenumbers in any unit, rising or falling, in any file, and wavelengths are one map.
+    wavelengths = np.linspace(1187, 1433, SAMPLES)
+    even = np.linspace(1 / wavelengths[0], 1 / wavelengths[-1], SAMPLES)
+    expected = np.interp(-even, -1 / wavelengths, np.arange(SAMPLES))
+    np.save("k.npy", 2 * np.pi / wavelengths)
+    np.savetxt("cm.txt", 1e7 / wavelengths, header="1/cm")
+    (2e3 * np.pi / wavelengths[::-1]).astype("<f4").tofile("k.data")
+    np.savetxt("lambda.txt", wavelengths)
+    for words in ("--chirp", "k.npy"), ("--chirp", "cm.txt"), ("--wavelengths", "lambda.txt"):
+        found = outputs("even", *words)["resample-map.npy"]
+        assert np.abs(found - expected).max() < 1e-4, words
+    found = outputs("even", "--chirp", "k.data")["resample-map.npy"]
+    assert np.abs(found - (SAMPLES - 1 - expected[::-1])).max() < 1e-2
+    done = calibrate("--wavelength-range", "1187,1433", "--samples", str(SAMPLES),
+                     "--wavelength-unit", "nm", "--output", "even")
+    step = float(re.search(r"depth-step=(.*)", done.stdout)[1])
+    assert abs(step / (0.5 * 1.187 * 1.433 / 0.246 * (SAMPLES - 1) / SAMPLES) - 1) < 1e-9, step
+
 
 def outputs(folder, *words):
     """Returns the files that oct-calibrate writes, by their names."""
@@ -155,30 +173,38 @@ def check_recordings():
         with open(f"{name}.raw", "wb") as file:
             file.write(b"header of 17 byte" + lines.astype(">u2").tobytes())
     np.save("apodization.npy", apodization)
-    apodization.astype("<f4").tofile("apodization.raw")
     expected = outputs("by-npy", "--mirror", "one.npy", "--subtract", "apodization.npy",
                        "--mirror", "two.npy", "--subtract", "apodization.npy")  # fmt: skip
     assert set(expected) == {"resample-map.npy", "dispersion-phase.npy"}, set(expected)
     same(outputs("by-oct", "--mirror", "one.oct", "--mirror", "two.oct"), expected)
-    raw, floats = f"{SAMPLES},U16BE,17", f"{SAMPLES},F32LE"
-    same(outputs("by-raw", "--raw", raw, "--mirror", "one.raw", "--raw", floats, "--subtract",
-                 "apodization.raw", "--raw", raw, "--mirror", "two.raw", "--raw", floats,
-                 "--subtract", "apodization.raw"), expected)  # fmt: skip
+    same(outputs("by-raw", "--size", f"{SAMPLES}x10", "--format", "U16BE", "--offset", "17",
+                 "--mirror", "one.raw", "--subtract", "apodization.npy", "--mirror", "two.raw",
+                 "--subtract", "apodization.npy"), expected)  # fmt: skip
+    packed = np.load("one.npy")[:, :SAMPLES] // 4 % 1024
+    bits = (packed[..., None] >> np.arange(10) & 1).astype("u1").reshape(len(packed), -1)
+    np.packbits(bits, axis=-1, bitorder="little").tofile("packed.raw")
+    np.save("unpacked.npy", packed)
+    same(outputs("by-packed", "--size", f"{SAMPLES}x20", "--format", "MONO10P", "--mirror",
+                 "packed.raw"), outputs("by-unpacked", "--mirror", "unpacked.npy"))
     # --subtract replaces the background of the recording.
     np.save("zero.npy", np.zeros(SAMPLES))
     other = outputs("other-npy", "--mirror", "one.npy", "--subtract", "zero.npy")
     same(outputs("other-oct", "--mirror", "one.oct", "--subtract", "zero.npy"), other)
 
 
-def check_sharpening_of_recordings():
-    """Dispersion is found with the chirp of the recording, which becomes the map."""
+def tissue():
+    """A-lines of a mirror that moves, with dispersion"""
     q = np.arange(SAMPLES) - SAMPLES / 2
     phase = 6e-5 * np.interp(place_of(np.arange(SAMPLES)), np.arange(SAMPLES), q**2)
     place = place_of(np.arange(SAMPLES))
-    lines = np.stack([np.round(1000 + 700 * np.exp(-3 * (q / SAMPLES) ** 2)
-                               * np.cos(2 * np.pi * depth * place / SAMPLES + phase))
-                      for depth in range(100, 164)]).astype("<u2")  # fmt: skip
-    Recording(lines[None], chirp=place).write("tissue.oct")
+    return np.stack([np.round(1000 + 700 * np.exp(-3 * (q / SAMPLES) ** 2)
+                              * np.cos(2 * np.pi * depth * place / SAMPLES + phase))
+                     for depth in range(100, 164)]).astype("<u2")  # fmt: skip
+
+
+def check_sharpening_of_recordings():
+    """Dispersion is found with the chirp of the recording, which becomes the map."""
+    Recording(tissue()[None], chirp=place_of(np.arange(SAMPLES))).write("tissue.oct")
     found = outputs("sharp", "--sharpen", "tissue.oct")
     assert np.abs(found["resample-map.npy"] - true_map()).max() < 1e-3
     with open("sharp/settings.txt", encoding="utf-8") as file:
@@ -188,41 +214,80 @@ def check_sharpening_of_recordings():
 
 
 def check_names():
-    """A file of settings has the same lines in a folder of any name."""
+    """Settings are the same in a folder of any name, and with a map of any name."""
     folder = "x\nwindow=bogus "
     outputs(folder, "--mirror", "one.npy", "--subtract", "dark.npy")
     with open(os.path.join(folder, "settings.txt"), encoding="utf-8") as file:
         assert file.read() == "resample-map=resample-map.npy\n"
-    for name in "x\nwindow=bogus.npy", "map.npy ":
-        with open(name, "wb") as file:
-            np.save(file, np.arange(float(SAMPLES)))
-        done = calibrate("--resample-map", name, "--sharpen", "two.npy", "--output", folder)
-        assert done.returncode == 1 and "settings.txt" in done.stderr, done
+    with open("sharp/resample-map.npy", "rb") as file, open(f"{folder}.npy", "wb") as copy:
+        copy.write(file.read())
+    np.save("tissue.npy", tissue())
+    found = outputs(f"new/{folder}", "--resample-map", f"{folder}.npy", "--sharpen", "tissue.npy")
+    assert np.abs(found["resample-map.npy"] - true_map()).max() < 1e-3
+
+
+def check_old_settings():
+    """Settings of version 0.3 with a chirp or a polynomial become those of a resample map."""
+    os.mkdir("old")
+    place_of(np.arange(SAMPLES)).astype("<f4").tofile("old/Chirp.data")
+    np.save("old/phase.npy", np.zeros(SAMPLES))
+    with open("old/settings.txt", "w", encoding="utf-8") as file:
+        file.write("# of 2024\nchirp=Chirp.data\nwindow=hamming\ndispersion-phase=phase.npy\n"
+                   "calibrate-same-side=true\n")
+    done = calibrate("--settings", "old/settings.txt", "--output", "converted")
+    assert done.returncode == 0, done
+    assert done.stdout == ("resample-map=resample-map.npy\nwindow=hamming\n"
+                           f"dispersion-phase={os.path.realpath('old/phase.npy')}\n"), done.stdout
+    assert np.abs(np.load("converted/resample-map.npy") - true_map()).max() < 1e-3
+    play = "octtestsrc num-buffers=1 ! video/x-raw(ANY),width=1024,height=4 ! openclupload ! " \
+           "octwindowinterp settings={} ! fakesink"
+    for settings, status in ("old/settings.txt", 1), ("converted/settings.txt", 0):
+        played = subprocess.run(["gst-launch-1.0", *play.format(settings).split()],
+                                capture_output=True, text=True, check=False)
+        assert bool(played.returncode) == bool(status), played
+        assert ("oct-calibrate --settings" in played.stderr) == bool(status), played.stderr
+    with open("old/settings.txt", "w", encoding="utf-8") as file:
+        file.write("resample-polynomial=0,1000,23\n")
+    done = calibrate("--settings", "old/settings.txt", "--output", "converted")
+    assert done.returncode == 1 and "needs --samples" in done.stderr, done
+    outputs("converted", "--settings", "old/settings.txt", "--samples", str(SAMPLES))
+    u = np.linspace(0, 1, SAMPLES)
+    assert np.abs(np.load("converted/resample-map.npy") - (1000 * u + 23 * u**2)).max() < 1e-9
 
 
 def check_refusals():
     with open("one.oct", "rb") as whole, open("cut.oct", "wb") as cut:
         cut.write(whole.read(5000))
     np.save("noise.npy", np.random.default_rng(1).normal(size=SAMPLES))
-    for words, said in (
-        ((), "expected one or two --mirror"),
-        (("--mirror", "noise.npy"), "no fringe found above"),
-        (("--mirror", "none.npy"), "none.npy"),
-        (("--polynomial", "1,x", "--samples", "64"), "resample-polynomial"),
-        (("--chirp", "Chirp.data"), "--samples"),
-        (("--chirp", "Chirp.data", "--samples", f"{SAMPLES}x"), f"--samples {SAMPLES}x"),
-        (("--chirp", "Chirp.data", "--samples", "-64"), "--samples -64"),
-        (("--chirp", "Chirp.data", "--samples", "64"), "expected 64"),
-        (("--what", "x"), "no such option"),
-        (("--mirror", "one.raw"), "one.raw: neither .npy nor .oct"),
-        (("--raw", "1024,U16LE", "--mirror", "one.raw"), "only 17 bytes available"),
-        (("--raw", "1024,U12", "--mirror", "one.raw"), "expected SAMPLES[,FORMAT[,HEADER-BYTES]]"),
-        (("--raw", "1024,U16LE,99999999", "--mirror", "one.raw"), "expected a header of 99999999"),
-        (("--mirror", "cut.oct"), "cut.oct: no zip archive in 5000 bytes"),
+    np.savetxt("words.txt", ["1", "2", "x"], "%s")
+    np.savetxt("back.txt", [3, 1, 2])
+    for words, status, said in (
+        ((), 2, "expected --mirror, --sharpen"),
+        (("--mirror", "noise.npy"), 1, "no fringe found above"),
+        (("--mirror", "none.npy"), 2, "none.npy: no such file"),
+        (("--polynomial", "1,x", "--samples", "64"), 1, 'polynomial "1,x": expected up to 16'),
+        (("--polynomial", "1,2"), 2, "--samples"),
+        (("--polynomial", "1,2", "--samples", f"{SAMPLES}x"), 2, f"--samples {SAMPLES}x"),
+        (("--polynomial", "1,2", "--samples", "-64"), 2, "--samples -64"),
+        (("--chirp", "Chirp.data", "--samples", "64"), 1, "1024 values, expected 64"),
+        (("--chirp", "words.txt"), 1, 'words.txt, line 3: "x", expected a number'),
+        (("--chirp", "back.txt"), 1, "back.txt: value 2 is 2 after 1, expected strictly"),
+        (("--what", "x"), 2, "no such option"),
+        (("--raw", "1024,U16LE", "--mirror", "one.npy"), 2, "use --size"),
+        (("--mirror", "one.npy", "--sharpen", "tissue.npy", "--chirp", "Chirp.data"), 2,
+         "expected one calibration"),
+        (("--mirror", "one.raw"), 1, "one.raw: a raw file does not say its sizes"),
+        (("--size", f"{SAMPLES}x10", "--mirror", "one.raw"), 1, "or this size with a header of 17"),
+        (("--size", f"{SAMPLES}x10", "--format", "U12", "--mirror", "one.raw"), 1,
+         "format U12 is not one of"),
+        (("--size", "1024", "--mirror", "one.raw"), 2, "SAMPLESxLINES"),
+        (("--mirror", "cut.oct"), 1, "cut.oct: "),
+        (("--subtract", "dark.npy", "--mirror", "one.npy"), 2, "expected after a --mirror"),
+        (("--flat", "one.npy", "--sharpen", "one.npy"), 2, "--sharpen and --flat given"),
     ):
         done = calibrate(*words)
-        status = 1 if said in ("no fringe found above", "resample-polynomial", "expected 64") else 2
         assert done.returncode == status and said in done.stderr, (words, done)
+        assert "Traceback" not in done.stderr, done
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -234,4 +299,5 @@ with tempfile.TemporaryDirectory() as folder:
     check_recordings()
     check_sharpening_of_recordings()
     check_names()
+    check_old_settings()
     check_refusals()

@@ -20,7 +20,7 @@ import zlib
 
 import numpy as np
 
-from octwriter import Recording, chirp_of, write_zip
+from octwriter import Recording, chirp_of, save_map_of, write_zip
 
 SAMPLES, LINES = 512, 24
 # Above that of a pipeline of a small recording
@@ -122,12 +122,12 @@ def check_depths():
             assert abs(int(found[0, n, 8:].argmax()) + 8 - (20 + 6 * n)) <= 1, n
         # The same values as files: bit by bit
         np.save("frames.npy", frames)
-        chirp.tofile("Chirp.data")
+        save_map_of(chirp)
         if background.ndim > 1:
             check_raw_background(frames, apodization, found)
             continue
         np.save("background.npy", background)
-        by_files = depths_of("frames.npy", "chirp=Chirp.data", "background=file",
+        by_files = depths_of("frames.npy", "resample-map=map.npy", "background=file",
                              "background-file=background.npy", element="npyparse")
         assert np.abs(found - by_files).max() <= 1e-6 * found.max()
 
@@ -200,7 +200,7 @@ def check_raw_background(frames, apodization, expected):
     np.concatenate([apodization, frames], axis=1).tofile("frames.raw")
     parser = f"octrawparse samples={SAMPLES} lines={LINES} background-lines=25"
     for element in parser, "queue ! " + parser:
-        found = depths_of("frames.raw", "chirp=Chirp.data", element=element)
+        found = depths_of("frames.raw", "resample-map=map.npy", element=element)
         assert np.abs(found - expected).max() <= 1e-6 * expected.max(), element
 
 
@@ -214,8 +214,8 @@ def check_shaped_window():
         waves = 1 + 0.3 * np.cos(2 * np.pi * 60 * chirp.astype(float) / SAMPLES + np.arange(LINES)[:, None])
         np.save("light.npy", light)
         np.save("frames.npy", (light * waves).astype("<f4")[None])
-        chirp.tofile("Chirp.data")
-        given = "chirp=Chirp.data", "interpolation=nufft", "background=file", "background-file=light.npy"
+        save_map_of(chirp)
+        given = "resample-map=map.npy", "interpolation=nufft", "background=file", "background-file=light.npy"
         found = depths_of("frames.npy", *given, "window=shape", element="npyparse")[0].mean(0)
         plain = depths_of("frames.npy", *given, element="npyparse")[0].mean(0)
         # The same fringe of an even source, in numpy

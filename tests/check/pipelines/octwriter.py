@@ -16,6 +16,12 @@ def chirp_of(samples, bend=0.1):
     return ((samples - 1) * (u + bend * u * (1 - u))).astype("<f4")
 
 
+def save_map_of(chirp):
+    """Writes the map of a chirp to map.npy."""
+    from gstopencl.calibrationfiles import map_of_places
+    np.save("map.npy", map_of_places("chirp", chirp.astype(float)))
+
+
 class Recording:
     """`frames` has the A-lines of each B-scan, `apodization` those of the reference arm alone."""
 

@@ -925,11 +925,11 @@ def check_said(folder, aside):
     (folder / "notes.dat").write_bytes(bytes(64))
     _, wrong = finish(start(folder), 1)
     assert len(wrong.splitlines()) == 1, wrong
-    assert "--samples and --lines: a.raw, b.raw, c.raw …" in wrong, wrong
+    assert "--size: a.raw, b.raw, c.raw …" in wrong, wrong
     record_small(folder, ["one.npy", "two.npy"])
     _, wrong = finish(start(folder, "--workers", "1"), 0)
     left_out, even_samples = wrong.splitlines()
-    assert "left out" in left_out and "a.raw" in left_out and "--samples" in left_out, wrong
+    assert "left out" in left_out and "a.raw" in left_out and "--size" in left_out, wrong
     assert "one.npy and 1 more: " in even_samples and "wavenumber" in even_samples, wrong
     (aside / "binary.txt").write_bytes(b"\xff=1")
     for options in ("--output", "/dev/null/out"), ("--report", "/dev/null/report.json"), \
@@ -1050,7 +1050,8 @@ def check_refusals(folder):
         ("--timeout", "nan"): "--timeout nan: expected a number above 0",
         ("--timeout", "1e300"): "--timeout 1e300: expected a number above 0, up to 9000000000",
         ("--retries", "-1"): "--retries -1: expected a number from 0",
-        ("--header-bytes", "-6"): "--header-bytes -6: expected a number from 0",
+        ("--offset", "-6"): "--offset -6: expected a number from 0",
+        ("--samples", "6"): "no such option (use --size SAMPLESxLINES): --samples",
         ("--worker", "1"): "no such option (see --help): --worker",
         ("--names", "*.raw"): "nothing there is named *.raw",
         ("--names", "../*.npy"): "--names ../*.npy: ",
@@ -1097,7 +1098,7 @@ def check_choice(folder, _, shared):
     np.save(folder / "map.npy", np.arange(256.0))
     (folder / "settings.txt").write_text(f"resample-map={folder}/map.npy\n")
     (folder / "notes.txt").write_text("mouse")
-    said, _ = finish(start(folder, *shared, "--samples", "256", "--lines", "16"), 0)
+    said, _ = finish(start(folder, *shared, "--size", "256x16"), 0)
     assert said[0] == "2 recordings, 0 of them done before", said
     for name in "a.npy", "b.npy":
         check_depths(np.load(folder / "processed" / name), spectra)
