@@ -47,6 +47,8 @@ test_packages=(
   libfftw3-dev
   # poclcc, which compiles programs for PoCL
   libpocl-dev
+  # a simulated camera
+  aravis-tools aravis-tools-cli
   # formats of oct-process
   python3-h5py python3-tifffile python3-zarr
   # the reference that some tests compare with, and checks of the sources themselves

@@ -28,9 +28,16 @@ def declared(name, result, *arguments):
     return function
 
 
+class ProbeInfo(ctypes.Structure):
+    """First fields of GstPadProbeInfo"""
+    _fields_ = [("type", ctypes.c_uint), ("id", ctypes.c_ulong), ("data", ctypes.c_void_p)]
+
+
 ADDRESS, SIZE = ctypes.c_void_p, ctypes.c_size_t
 buffer_map = declared("gst_buffer_map", ctypes.c_int, ADDRESS, ADDRESS, ctypes.c_int)
 buffer_unmap = declared("gst_buffer_unmap", None, ADDRESS, ADDRESS)
+buffer_copy_deep = declared("gst_buffer_copy_deep", ADDRESS, ADDRESS)
+unref = declared("gst_mini_object_unref", None, ADDRESS)
 append_memory = declared("gst_buffer_append_memory", None, ADDRESS, ADDRESS)
 new_wrapped = declared("gst_memory_new_wrapped", ADDRESS, ctypes.c_int, ADDRESS, SIZE, SIZE, SIZE,
                        ADDRESS, GIVE_BACK)
@@ -82,3 +89,11 @@ class Mapped:
 def bytes_of(buffer):
     """Returns the bytes of a buffer as an array that shares its memory and cannot be written."""
     return np.asarray(Mapped(buffer))
+
+
+def copy_buffer(_pad, info):
+    """Probe of a pad that replaces each buffer by a copy in memory of its own."""
+    probe = ProbeInfo.from_address(hash(info))
+    buffer, probe.data = probe.data, buffer_copy_deep(probe.data)
+    unref(buffer)
+    return Gst.PadProbeReturn.OK

@@ -60,6 +60,9 @@ def existing(text):
 
 COUNT = of_pattern(r"[1-9]\d{0,4}", "a whole number")
 SIZE = of_pattern(r"[1-9]\d{0,8}x[1-9]\d{0,8}", "SAMPLESxLINES, such as 2048x999")
+# Formats of cameras, as fields of caps. Aravis distinguishes those of 16 bits by depth.
+PIXEL_FORMATS = {"Mono8": "GRAY8", "Mono16": "GRAY16_LE",
+                 **{f"Mono{bits}": f"GRAY16_LE,depth={bits}" for bits in (10, 12, 14)}}
 # option, placeholder, check of the value, properties of octwindowinterp, explanation
 CALIBRATION = (
     ("--wavelengths", "FILE", existing, ["wavelengths"],
@@ -134,6 +137,8 @@ def add_input(parser):
     group.add_argument("--camera", metavar="NAME",
                        help="one of those that arv-tool-0.8 lists (GigE Vision and USB3 Vision), "
                        "or a video device such as /dev/video0")
+    group.add_argument("--pixel-format", metavar="FORMAT", choices=PIXEL_FORMATS,
+                       help=f"of the camera: {', '.join(PIXEL_FORMATS)} (any)")
     group.add_argument("--features", metavar="TEXT",
                        help='of the camera, such as "ExposureTime=20 LineRate=100000"')
     group.add_argument("--full-scale", metavar="VALUE",

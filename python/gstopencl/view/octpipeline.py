@@ -6,7 +6,7 @@ import pathlib
 
 from ..launch import Value
 from .arguments import Refused
-from .octoptions import CALIBRATES, layout_of
+from .octoptions import CALIBRATES, PIXEL_FORMATS, layout_of
 
 ON_DEVICE = "(memory:OpenCLMemory)"
 # A slow branch does not affect the others: each branch of a tee has a queue that drops the frames
@@ -42,7 +42,7 @@ def volume(options):
 
 
 def camera(options):
-    caps = "video/x-raw,format={GRAY16_LE,GRAY8}"
+    caps = f"video/x-raw,format={PIXEL_FORMATS.get(options.pixel_format, '{GRAY16_LE,GRAY8}')}"
     if options.size:
         caps += ",width={},height={}".format(*size_of(options))
     features = options.features
@@ -113,7 +113,9 @@ def conversion(options):
 
 
 def full_scale(options):
-    return [Value("full-scale", options.full_scale)] if options.full_scale else []
+    bits = int((options.pixel_format or "").removeprefix("Mono") or 0)
+    value = options.full_scale or bits and str((1 << bits) - 1)
+    return [Value("full-scale", value)] if value else []
 
 
 def plots(options):

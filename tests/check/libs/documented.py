@@ -36,8 +36,9 @@ FOREIGN = {
     "gst-opencl/programs", "gst-opencl/verdicts", "keying/hd-chromakey", "oct/scatterer",
     "oct/tape", "other/tensors", "posterize.cl", "subprojects/gst-opencl",
     "subprojects/packagefiles", "video/x-raw",
-    "POCL_KERNEL_CACHE", "aravis-tools-cli", "cl_khr_", "cl_khr_gl_sharing", "dashboard-address",
+    "ARV_DEBUG", "POCL_KERNEL_CACHE", "packet-size", "cl_khr_", "cl_khr_gl_sharing", "dashboard-address",
     "dynamic_axes", "ges-launch-1", "io-mode", "memory-limit", "not-negotiated",
+    "n_failures", "n_missing_packets", "n_underruns", "rmem_max",
     "average_window", "bidirectional_segments", "enable_log10", "enable_square",
     "records_per_block", "repeat_count", "repeat_period", "resampling_samples",
     "segments_per_volume", "spectral_filter"}  # fmt: skip

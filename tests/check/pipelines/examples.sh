@@ -134,6 +134,7 @@ for built in "$work/meson" "$work/cmake"; do
       || { echo "$element downloads or waits"; exit 1; }
   done
   says "[1-9][0-9] % are keyed out" "$built/two-pipelines"
+  says "[0-9]+ frames shown, [0-9]+ lost, the mirror is at depth 100" "$built/grabber"
   says "depth  128: #{4,}" "$built/bscan" # within the tissue
   said "depth  960: #?"                   # and below
 done

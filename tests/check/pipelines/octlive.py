@@ -12,9 +12,11 @@ usage: octlive.py PIPELINES-FOLDER BUILD-FOLDER [CHECK…]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import contextlib
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -549,6 +551,80 @@ def check_camera():
     live.window.destroy()
 
 
+def numbers_of(frames):
+    """Returns the numbers of the frames of a simulated camera, which it adds to each sample."""
+    return frames[:, 0, 0].astype(int) - int(frames[0, 0, 0])
+
+
+@contextlib.contextmanager
+def network_camera():
+    """Simulates a GigE Vision camera at the loopback interface, and yields its name."""
+    end = time.monotonic() + 300  # another test may have the only one
+    while True:
+        camera = subprocess.Popen(["arv-fake-gv-camera-0.8", "-i", "127.0.0.1"])
+        time.sleep(1)
+        if camera.poll() is None:
+            break
+        assert time.monotonic() < end, "no simulated camera"
+    try:
+        yield "Aravis-Fake-GV01"
+    finally:
+        camera.kill()
+        camera.wait()
+
+
+def check_network_camera():
+    """Records a GigE Vision camera, and runs the printed pipeline and that of the recording."""
+    # Raw sockets, which root gets, see no loopback.
+    user = [] if os.geteuid() else ["setpriv", "--bounding-set", "-net_raw"]
+    with network_camera() as name:
+        options = "--camera", name, "--size", "512x64", "--frames", "30"
+        for pixels, dtype, full_scale in ("Mono8", "u1", 255), ("Mono16", "u2", 65535):
+            done = subprocess.run([*user, SCRIPT, *options, "--pixel-format", pixels, "--record",
+                                   "--folder", "recorded"],
+                                  capture_output=True, text=True, timeout=100, check=False)
+            assert done.returncode == 0, done
+            recorded, settings = only_recording()
+            assert recorded.shape == (30, 64, 512) and recorded.dtype == dtype, recorded.dtype
+            steps = np.diff(numbers_of(recorded)) % full_scale
+            assert (steps == steps[0]).all() and steps[0], steps
+            time.sleep(4)  # for which the camera is still reserved
+            assert f"octwindowinterp name=interp full-scale={full_scale}" in settings, settings
+        printed = run(*options, "--print").stdout
+        done = subprocess.run(f"{shlex.join(user)} gst-launch-1.0 {printed}", shell=True,
+                              executable="/bin/bash", capture_output=True, text=True, timeout=100,
+                              check=False)
+        assert done.returncode == 0 and "Got EOS" in done.stdout, done
+    printed = run("--camera", name, "--pixel-format", "Mono12", "--print").stdout
+    assert "format=GRAY16_LE,depth=12" in printed and "full-scale=4095" in printed, printed
+    done = run("--camera", "Fake_1", "--print")
+    assert done.returncode == 2 and name in done.stderr and not done.stdout, done
+    done = run("--camera", name, "--pixel-format", "Mono9")
+    assert done.returncode == 2 and "--pixel-format Mono9" in done.stderr, done
+
+
+def check_waiting_frames():
+    """Frames that wait for longer than the buffers of the camera's driver last stay as they are."""
+    oct.enable_fake_camera()
+    for keep in True, False:
+        pipeline = gtk.Gst.parse_launch(
+            "aravissrc camera-name=Fake_1 num-arv-buffers=5 num-buffers=20 name=source ! "
+            "video/x-raw,format=GRAY8,width=512,height=64 ! queue name=queue ! appsink name=sink "
+            "max-buffers=1 sync=false")
+        if keep:
+            oct.keep_frames(pipeline.get_by_name("source"))
+        pipeline.set_state(gtk.Gst.State.PLAYING)
+        queue, end = pipeline.get_by_name("queue"), time.monotonic() + 20
+        while queue.get_property("current-level-buffers") < 18:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        pulled = [pipeline.get_by_name("sink").emit("pull-sample").get_buffer() for _ in range(18)]
+        first = [buffer.extract_dup(0, 1)[0] for buffer in pulled]
+        pipeline.set_state(gtk.Gst.State.NULL)
+        steps = np.diff(first) % 255
+        assert keep == bool((steps == steps[0]).all()), (keep, first)  # else this tests nothing
+
+
 def check_ended_by_signal():
     """Checks that a recording that a signal ends is complete."""
     playing = subprocess.Popen([SCRIPT, *TISSUE, "--record", "--folder", "recorded"])
@@ -663,7 +739,8 @@ with screen(), tempfile.TemporaryDirectory() as work:
     for check in checks or (
             check_no_frame_lost, check_keys, check_plots, check_numbers, check_scan, check_sharpen,
             check_depths, check_wizard, check_printed_pipeline, check_failing_recordings,
-            check_files, check_camera, check_hostile_names, check_sizes, check_script,
+            check_files, check_camera, check_network_camera,
+            check_waiting_frames, check_hostile_names, check_sizes, check_script,
             check_ended_by_signal):
         began = time.monotonic()
         check()
