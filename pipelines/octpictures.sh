@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the pictures of docs/oct.md: runs its commands.
+# Makes the pictures of the guides of OCT: runs the commands that lead to them.
 #
 # Usage: octpictures.sh [FOLDER]     (default: docs)
 #
@@ -12,15 +12,21 @@ folder=$(realpath "${1:-$here/../docs}")
 # shellcheck source=pipelines/common.sh
 . "$here/common.sh"
 prepare
+PATH=$build/tools:$PATH
 cd "$(mktemp -d)"
 
-# Joins lines that end in a backslash, and leaves out what opens windows.
-# shellcheck disable=SC2016  # a fence, not a command
-sed -n '/^```sh$/,/^```$/p' "$here/../docs/oct.md" |
-  sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' |
-  grep -E '^(gst-launch-1.0|oct-calibrate) ' | grep -v autovideosink |
-  while read -r command; do
-    eval "${command/gst-launch-1.0/gst-launch-1.0 -q}"
-  done
+ln -s "$here/../docs" docs
+for page in oct oct-elements; do
+  # Joins lines that end in a backslash, and leaves out what opens windows.
+  # shellcheck disable=SC2016  # a fence, not a command
+  sed -n '/^```sh$/,/^```$/p' "$here/../docs/$page.md" |
+    sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' |
+    grep -E '^(gst-launch-1.0|oct-calibrate|oct-process|pipelines/demo.sh|docs/examples) ?' |
+    grep -v autovideosink |
+    while read -r command; do
+      command=${command/#pipelines/$here}
+      eval "${command/gst-launch-1.0/gst-launch-1.0 -q}" < /dev/null
+    done
+done
 mv oct-*.png "$folder"
 rm -r "$PWD"

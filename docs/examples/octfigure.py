@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Draws a figure for a publication from arrays of B-scans, projections or maps, to scale.
 
 usage: octfigure.py FIGURE.png PANEL [PANEL…]
@@ -25,7 +25,7 @@ import sys
 import cairo
 import numpy as np
 
-MARGIN, SCALE_WIDTH, FONT = 10, 60, 18
+MARGIN, SCALE_WIDTH, FONT = 10, 76, 18
 # Colours at even distances
 COLOURS = {
     "grey": ((0, 0, 0), (1, 1, 1)),

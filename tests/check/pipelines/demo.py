@@ -286,7 +286,7 @@ def check_refused_options():
     key = SCRIPT.with_name("greenscreen.sh")
     for script, options, values, expected in (
         (SCRIPT, "--size", "axb 2048 0x5 99999999999x5", "SAMPLESxLINES"),
-        (SCRIPT, "--bits", "12", "use --format U8 or U16LE"), (SCRIPT, "--format", "16", "a format"),
+        (SCRIPT, "--format", "16", "a format"),
         (SCRIPT, "--offset", "-1", "a number from 0"),
         (SCRIPT, "--wavelength-range", "1187 1187, 1187,1433nm", "MIN,MAX"),
         (SCRIPT, "--dispersion", "1e,2", "A2,A3"), (SCRIPT, "--db", "a,b 1,2,3", "MIN,MAX"),

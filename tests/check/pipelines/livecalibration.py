@@ -185,8 +185,9 @@ def check_recording():
     place = np.arange(500) + 30 * np.arange(500) / 499 * (1 - np.arange(500) / 499)
     even, values = np.arange(500), layers(500, 25).astype(float)
     uneven = np.stack([[np.interp(place, even, line) for line in scan] for scan in values])
-    Recording(np.rint(uneven).astype("<u2"), chirp=place).write("tissue.oct")
-    source = "filesrc location=tissue.oct ! octfileparse framerate=2/1 ! clocksync ! openclupload"
+    frames = np.tile(np.rint(uneven).astype("<u2"), (3, 1, 1))
+    Recording(frames, chirp=place).write("tissue.oct")
+    source = "filesrc location=tissue.oct ! octfileparse framerate=4/1 ! clocksync ! openclupload"
     with playing(source) as (live, _):
         found = live.sharpen()
         assert abs(found.square - 25) < 1, found
