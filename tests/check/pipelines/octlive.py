@@ -354,7 +354,7 @@ def check_sharpen():
     play_until(live, lambda: shown.least() > before + 3)
     end(live)
 
-    live = live_of(*TISSUE)
+    live = live_of("--size", "1024x32", "--pattern", "mirrors")
     shown, text = Shown(live), live.messages.text
     play_until(live, lambda: shown.least() > 3)
     live.side_panel.sharpen.clicked()
