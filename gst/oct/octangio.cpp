@@ -255,7 +255,7 @@ Angiogram::prepare (GstOpenCLContext *context, GError **error)
   created = false;
   if ((builds && !create_kernels (context, error))
       || !group.prepare (
-          element (), in_force.repeats, input, in_force.shifts, builds, error)
+          element (), in_force.repeats, input, in_force.shifts, builds, false, error)
       || !phases.resize (context, pairs * input.lines * sizeof (cl_float2), error)
       || !band.resize (context, in_force.bands > 1 ? repeats * input.size () : 0, error)
       || !filter.resize (

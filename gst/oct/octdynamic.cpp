@@ -18,7 +18,9 @@
  * - `aliv` and `swiftness`: authentic LIV in dB² and swiftness in 1/s (Morishita et al.
  *   2024, arXiv:2412.09351). The mean LIV of all windows of 2, 3, … N frames rises with
  *   their length T. Its least-squares fit A (1 - exp (-s T)) has the height A, the
- *   authentic LIV, and the rate s, the swiftness
+ *   authentic LIV, and the rate s, the swiftness. With `average-curve`, the curve is first
+ *   averaged over 3 × 3 depths and A-lines, as the authors' library does. At an end of
+ *   the frame the missing neighbour is that of the other side
  * - `mean-frequency`: mean of the frequencies in Hz, weighted with the power spectrum of
  *   the amplitude |X| less its mean (Scholler et al. 2020, Light Sci. Appl. 9, 140)
  * - `bands`: power of that spectrum in three frequency bands, which `low-end` and
@@ -30,14 +32,19 @@
  * an exponential distribution. Noise fluctuates too, so dark parts have a high `liv`.
  * `swiftness` is from a tenth of the inverse duration of the repeats to 3 times the frame
  * rate. At the lower limit, `aliv` has no plateau within the repeats and is uncertain.
- * A depth is not measured, and 0, if a repeat of it is NaN or infinite or, for quantities
- * from levels in dB, zero.
+ * A depth is not measured, and NaN, if a repeat of it is NaN or infinite, if all are zero
+ * or, for quantities from levels in dB, if one is zero. Means of curves leave it out.
  *
  * The output is the quantity, as depths in float32, or an image in colour if downstream
  * requires format RGBA. In colour the brightness is the mean level of the repeats, from
  * `db-min` to `db-max`. The hue is the quantity, from `min` (red) to `max` (green), or from
- * blue to red for frequencies. An image of `bands` has the low one in blue, the middle one
- * in green and the high one in red, each from `db-min` to `db-max`.
+ * blue to red for frequencies. `colormap=blue-yellow` goes from blue to yellow instead, for
+ * people who do not tell red from green. An image of `bands` has the low one in blue, the
+ * middle one in green and the high one in red, each from `db-min` to `db-max`.
+ *
+ * With `rolling` each frame gives an output, from itself and the frames before, once there
+ * are `repeats` of them. They begin anew after a loss, with another B-scan of a scan with
+ * repeats, and with another volume of other scans.
  *
  * `axial-shift` and `lateral-shift` align the repeats, and groups follow frames, scans and
  * losses, as in octangio. Repeats are consecutive frames at the frame rate of the caps,
@@ -83,6 +90,13 @@ enum class Dynamic {
   bands,
 };
 
+enum class Colormap {
+  hue,
+  blue_yellow,
+};
+
+const guint most_repeats = 512;
+
 /* QUANTITY of the kernel. Those from `spectrum` on use the spectrum of the series. */
 namespace kernel_of {
 const guint variance = 0, authentic = 1, swiftness = 2, decay = 3, spectrum = 4,
@@ -118,6 +132,8 @@ struct DynamicSettings {
   guint repeats = 32;
   Dynamic quantity = Dynamic::liv;
   oct::Alignment::Limits shifts;
+  bool rolling = false, average_curve = true;
+  Colormap colormap = Colormap::hue;
   double frame_rate = 0;
   double early_delay = 0, late_delay = 0;
   double low_end = 0, middle_end = 0;
@@ -125,13 +141,19 @@ struct DynamicSettings {
   bool true_scale = false;
 
   const Traits &traits () const { return all_traits[gsize (quantity)]; }
+  bool averages () const
+  {
+    return average_curve && (quantity == Dynamic::aliv || quantity == Dynamic::swiftness);
+  }
 };
 
 struct DynamicState {
   oct::RepeatGroup group;
-  oct::WideKernel kernel;
-  std::string built; /* options of the kernel */
+  oct::WideKernel kernel, fit_means; /* with averaged curves, the kernel makes these */
+  std::string built;                 /* options of the kernels */
   cl::Buffer table;
+  opencl::WorkBuffer variances; /* curves of all depths */
+  guint64 position = 0;         /* in the scan, of the frames of a rolling group */
 };
 
 /* The kernel's structure of this name */
@@ -148,12 +170,22 @@ public:
   using RepeatFilterOf::RepeatFilterOf;
 
   bool prepare (GstOpenCLContext *context, GError **error) override;
+  guint outputs () override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
+  bool finish (
+      const GstOpenCLFrame *from, cl_command_queue queue, GError **error) override
+  {
+    return !in_force.rolling || group.roll (from, queue, error);
+  }
 
 protected:
   oct::DepthChange change_of (const DynamicSettings &wanted) const override;
   bool check (const DynamicSettings &wanted, GError **error) const override;
+  bool breaks (const DynamicSettings &wanted) const override
+  {
+    return wanted.repeats != in_force.repeats || wanted.rolling != in_force.rolling;
+  }
 
 private:
   double rate_of (const DynamicSettings &of) const;
@@ -168,7 +200,7 @@ oct::DepthChange
 DynamicFilter::change_of (const DynamicSettings &wanted) const
 {
   oct::DepthChange change;
-  change.frames = wanted.repeats;
+  change.frames = wanted.rolling ? 1 : wanted.repeats;
   change.from = "CF32LE";
   change.to = "F32LE";
   change.quantity = wanted.traits ().quantity;
@@ -257,6 +289,8 @@ DynamicFilter::options () const
   define ("MIDDLE_END", gint (bins_below (in_force.middle_end, 2 / 3.0)));
   define ("CURVES", curves);
   define ("COLOURS", output.image);
+  define ("AVERAGES", in_force.averages ());
+  define ("BLUE_YELLOW", in_force.colormap == Colormap::blue_yellow);
   return all;
 }
 
@@ -289,13 +323,21 @@ DynamicFilter::table_values () const
 bool
 DynamicFilter::prepare (GstOpenCLContext *context, GError **error)
 {
+  const bool averages = in_force.averages ();
   const std::string wanted = options ();
   const bool builds = built != wanted;
+  const gsize values = averages ? input.depths * input.lines * (in_force.repeats - 1) : 0;
   const gsize width = oct::Widths::of_device (context).width;
   built.clear ();
-  if (!group.prepare (element (), in_force.repeats, input, in_force.shifts, builds, error)
+  if (!group.prepare (element (), in_force.repeats, input, in_force.shifts, builds,
+          in_force.rolling, error)
+      || !variances.resize (context, values * sizeof (cl_float), error)
       || (builds
-          && (!kernel.create (context, KERNELS, "dynamics", wanted, width, error)
+          && (!kernel.create (context, KERNELS, averages ? "curves" : "dynamics", wanted,
+                  width, error)
+              || (averages
+                  && !fit_means.create (
+                      context, KERNELS, "fit_means", wanted, width, error))
               || !opencl::make_table (context, table_values (), table, error))))
     return false;
   built = wanted;
@@ -323,6 +365,23 @@ DynamicFilter::dynamics () const
   return all;
 }
 
+/* A rolling group contains the repeats of one B-scan, or frames of one volume if the scan
+ * has no repeats. */
+guint
+DynamicFilter::outputs ()
+{
+  if (!in_force.rolling)
+    return 1;
+  const guint64 now = !scan               ? 0
+                      : scan->repeats > 1 ? scan->frame / scan->repeats
+                      : scan->b_scans > 1 ? scan->volume
+                                          : 0;
+  if (now != position)
+    group.forget ();
+  position = now;
+  return group.is_full ();
+}
+
 bool
 DynamicFilter::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
@@ -330,9 +389,17 @@ DynamicFilter::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   return group.compute (
       from,
       [&] (const oct::Repeats &repeats, const GstOpenCLFrame &powers) {
-        return kernel.launch (queue, input.depths, input.lines, error, repeats,
-            dynamics (), table (), powers.data, cl_ulong (powers.offset[0]), to->data,
-            cl_ulong (to->offset[0]), cl_uint (output.image ? to->stride[0] : 0));
+        const gsize depths = input.depths, lines = input.lines;
+        const cl_ulong powers_at = powers.offset[0], to_at = to->offset[0];
+        const cl_uint stride = cl_uint (output.image ? to->stride[0] : 0);
+        if (in_force.averages ())
+          return kernel.launch (queue, depths, lines, error, repeats, powers.data,
+                     powers_at, variances ())
+                 && fit_means.launch (queue, depths, lines, error, variances (),
+                     cl_uint (depths), cl_uint (lines), dynamics (), table (),
+                     powers.data, powers_at, to->data, to_at, stride);
+        return kernel.launch (queue, depths, lines, error, repeats, dynamics (), table (),
+            powers.data, powers_at, to->data, to_at, stride);
       },
       queue, error);
 }
@@ -350,13 +417,27 @@ const opencl::EnumTypeOf<Dynamic> quantity_type = {"GstOctDynamicQuantity",
             "bands"},
     }};
 
+const opencl::EnumTypeOf<Colormap> colormap_type = {"GstOctDynamicColormap",
+    {
+        {Colormap::hue, "Hues from red to green, or from blue to red", "hue"},
+        {Colormap::blue_yellow, "From blue to yellow", "blue-yellow"},
+    }};
+
 const double most_ms = 1e6, most_hz = 1e9, most_value = 1e9;
 
 const opencl::PropertyTable<DynamicSettings> properties = oct::joined<DynamicSettings> (
-    oct::repeat_group_properties<DynamicSettings> (),
+    oct::repeat_group_properties<DynamicSettings> (most_repeats),
     {
         {"quantity", "Quantity", "Measure of the fluctuation", &DynamicSettings::quantity,
             quantity_type, opencl::playing},
+        {"average-curve", "Average curve",
+            "Average the curve over 3 x 3 depths and A-lines before the fit (aliv, "
+            "swiftness)",
+            &DynamicSettings::average_curve, opencl::playing},
+        {"rolling", "Rolling",
+            "Output the quantity of the last repeats for each B-scan, instead of one per "
+            "group",
+            &DynamicSettings::rolling, opencl::playing},
         {"frame-rate", "Frame rate",
             "Repeats per second in Hz (0 = frame rate of the caps)",
             &DynamicSettings::frame_rate, {0, most_hz}, opencl::playing},
@@ -388,6 +469,9 @@ const opencl::PropertyTable<DynamicSettings> properties = oct::joined<DynamicSet
         {"max", "Maximum value", "Value at the upper end of the hues, above min (RGBA)",
             opencl::nested (&DynamicSettings::range, &oct::DisplayRange::max),
             {-most_value, most_value}, opencl::controllable},
+        {"colormap", "Colour map",
+            "Colours of the quantity (RGBA; not for quantity=bands)",
+            &DynamicSettings::colormap, colormap_type, opencl::playing},
         {"true-scale", "True scale",
             "Set the pixel aspect ratio from the distances of A-lines and depths (RGBA)",
             &DynamicSettings::true_scale, opencl::playing},

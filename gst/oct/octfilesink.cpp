@@ -20,7 +20,7 @@
  * One file grows with each frame along an additional axis: B-scans become a volume,
  * volumes a series. If the file name in `location` contains `%d`, each frame is written
  * to its own file instead. The axes are, fastest first, depth, A-lines, B-scans and
- * volumes. Images have the first two swapped.
+ * volumes. Images have the first two swapped. A single volume has three axes.
  *
  * A file has a temporary name with the same extension until it is complete, at EOS or
  * when the pipeline stops. The header of a growing file always counts the frames written

@@ -16,6 +16,7 @@ FRAMES_BEFORE = {
     ("octbackground", "method", "recorded"): "records a background once",
     ("octdisplay", "db-auto", True): "adapts its range over frames",
     ("octdoppler", "between", "frames"): "compares consecutive frames",
+    ("octdynamic", "rolling", True): "compares with the frames before",
     ("octfft", "db-auto", True): "adapts its range over frames",
     ("octwindowinterp", "background", "rolling"): "averages over the frames before",
 }

@@ -34,7 +34,8 @@ check "their installation" "$user" \
     && opencl-bench --help'
 check "README and documents as installed" "$user" \
   'apt-get -qy install --no-install-recommends gstreamer1.0-plugins-bad gstreamer1.0-x \
-    aravis-tools aravis-tools-cli git xvfb x11-utils python3-numpy && python3 /checkout/tests/check/pipelines/readme.py /checkout /usr'
+    aravis-tools aravis-tools-cli git xvfb x11-utils python3-numpy \
+    && python3 /checkout/tests/check/pipelines/readme.py /checkout /usr'
 check "the examples" "$user" \
   'apt-get -qy install --no-install-recommends build-essential meson python3-gst-1.0 \
     && cp -r /usr/share/doc/gstreamer-opencl/examples /tmp/examples && cd /tmp/examples \

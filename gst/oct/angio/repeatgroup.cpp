@@ -11,15 +11,17 @@
 namespace oct {
 bool
 RepeatGroup::prepare (GstOpenCLFilter *element, guint wanted, const DepthLayout &layout,
-    const Alignment::Limits &limits, bool builds, GError **error)
+    const Alignment::Limits &limits, bool builds, bool rolls, GError **error)
 {
   GstOpenCLContext *context = gst_opencl_filter_get_context (element);
   repeats = wanted;
+  rolling = rolls;
   input = layout;
   shifts = limits;
   const gsize bytes = input.depths * input.lines * sizeof (cl_float);
   return (!builds || alignment.create (context, repeats, error))
-         && kept.resize (context, holds () ? 0 : (repeats - 1) * input.size (), error)
+         && kept.resize (
+             context, holds () ? 0 : (repeats - 1 + rolling) * input.size (), error)
          && alignment.resize (context, repeats, input.depths, input.lines, shifts, error)
          && pool.create (element, "buffers", bytes, error);
 }
@@ -51,11 +53,12 @@ Repeats
 RepeatGroup::repeats_with (const GstOpenCLFrame *last) const
 {
   Repeats all (repeats, input.depths, input.lines);
+  all.oldest = rolling ? guint ((seen + 1) % repeats) : 0;
   for (guint n = 0; n + 1 < repeats; n++) {
     if (holds ())
       all.set_repeat (n, held.frames ()[n].data, held.frames ()[n].offset[0]);
     else
-      all.set_repeat (n, kept (), n * input.size ());
+      all.set_repeat (n, kept (), (all.oldest + n) % repeats * input.size ());
   }
   all.set_repeat (repeats - 1, last->data, last->offset[0]);
   return all;

@@ -14,7 +14,8 @@
 #include <functional>
 
 namespace oct {
-/* Keeps all repeats but the last one. Up to 32 are held, more are copied. */
+/* Keeps all repeats but the last one. Up to 32 are held, more are copied. A rolling group
+ * copies each frame to the place of the oldest one. */
 class RepeatGroup {
 public:
   static constexpr guint least_repeats = 2, most_repeats = 64;
@@ -27,10 +28,22 @@ public:
   /* Allocates memory for frames like `input`. Builds the kernels of the alignment if
    * `builds`, which the first call must set. */
   bool prepare (GstOpenCLFilter *element, guint repeats, const DepthLayout &input,
-      const Alignment::Limits &shifts, bool builds, GError **error);
-  void forget () { held.clear (); }
+      const Alignment::Limits &shifts, bool builds, bool rolling, GError **error);
+  void forget ()
+  {
+    held.clear ();
+    seen = 0;
+  }
   bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
       GError **error);
+
+  /* Whether the next frame completes a rolling group */
+  bool is_full () const { return seen + 1 >= repeats; }
+  /* Keeps a frame of a rolling group, after its output. */
+  bool roll (const GstOpenCLFrame *frame, cl_command_queue queue, GError **error)
+  {
+    return keep (frame, guint (seen++ % repeats), queue, error);
+  }
 
   /* Attaches a buffer to the output, for the mean power that compute() needs. */
   void attach_structure (GstBuffer *output, gsize depths, gsize lines);
@@ -40,10 +53,12 @@ public:
 
 private:
   /* Whether input frames are held instead of copied */
-  bool holds () const { return Repeats::are_listed (repeats); }
+  bool holds () const { return !rolling && Repeats::are_listed (repeats); }
   Repeats repeats_with (const GstOpenCLFrame *last) const;
 
   guint repeats = 0;
+  bool rolling = false;
+  guint64 seen = 0; /* frames of a rolling group */
   DepthLayout input;
   Alignment::Limits shifts;
   Alignment alignment;
@@ -81,11 +96,11 @@ protected:
 /* Properties of an element whose Values have `repeats` and `shifts` */
 template <typename Values>
 opencl::PropertyTable<Values>
-repeat_group_properties ()
+repeat_group_properties (guint most_repeats = RepeatGroup::most_repeats)
 {
   return {
       {"repeats", "Repeats", "Number of B-scans at each position", &Values::repeats,
-          {RepeatGroup::least_repeats, RepeatGroup::most_repeats}, opencl::playing},
+          {RepeatGroup::least_repeats, most_repeats}, opencl::playing},
       {"axial-shift", "Axial shift",
           "Maximum axial shift in depth bins by which a repeat is aligned with the first "
           "one (0 = no alignment)",

@@ -37,6 +37,7 @@ public:
   {
     const gsize size = gsize (depths) * lines * sizeof (cl_float2);
     Repeats others = *this;
+    others.oldest = 0;
     for (guint n = 0; n < count; n++)
       others.set_repeat (n, buffer, n * size);
     return others;
@@ -77,7 +78,8 @@ public:
         set = set && kernel.set (index, ulong8_at (n), error);
     } else {
       set = kernel.set (index, buffers[0], error) && kernel.set (index, last, error)
-            && kernel.set (index, cl_ulong (last_offset), error);
+            && kernel.set (index, cl_ulong (last_offset), error)
+            && kernel.set (index, cl_uint (oldest), error);
     }
     return set && kernel.set (index, cl_uint (count), error)
            && kernel.set (index, depths, error) && kernel.set (index, lines, error);
@@ -86,6 +88,7 @@ public:
 
   guint count;
   cl_uint depths, lines;
+  guint oldest = 0; /* place of the first repeat, without a list */
 
 private:
   cl_ulong8 ulong8_at (guint n) const

@@ -305,7 +305,10 @@ bool
 OctRecording::find_calibration (GError **error)
 {
   const DataFile &first = file_of (entries[0]);
-  const double depths = is_count (header.pixels_z) ? header.pixels_z : n_samples / 2;
+  /* Some recordings repeat SizeReal in SizePixel, which is then one pixel, or have a wrong
+   * unit there. */
+  const bool is_plausible = header.pixels_z > 1 && header.pixels_z <= n_samples;
+  const double depths = is_plausible ? header.pixels_z : n_samples / 2;
   const bool is_known = header.size_z > 0 && !std::isnan (header.pixels_z);
   const double range = is_known ? header.size_z : first.range_z;
   const double index = header.refractive_index > 0 ? header.refractive_index : 1;

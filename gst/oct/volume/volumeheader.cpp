@@ -198,31 +198,50 @@ directions_of (const FileAxes &file)
 }
 } // namespace
 
-bool
-make_nrrd_header (const FileAxes &file, std::string &header, GError **error)
+namespace {
+/* Removes the time axis of a single volume. Readers of three axes refuse a fourth one. */
+FileAxes
+without_single_time (FileAxes file)
 {
-  const FileType &type = file_type_of (file);
-  const gsize digits = 20, dimension = file.axes.size (); /* digits: maximum per size */
-  std::string sizes = file.complex ? " 2" : "", kinds = file.complex ? " complex" : "";
-  gsize of_sizes = 0;
+  if (!file.axes.empty () && file.axes.back ().along == Along::time
+      && file.axes.back ().size == 1)
+    file.axes.pop_back ();
+  return file;
+}
 
-  if (!type.nrrd)
-    return fail (error, "NRRD", file.number->name);
-  for (gsize n = 0; n < dimension; n++) {
-    const FileAxis &axis = file.axes[n];
+/* Fields of the header. `of_sizes`: number of digits of all sizes */
+std::string
+nrrd_fields (const FileAxes &file, const char *type, gsize &of_sizes)
+{
+  const gsize dimension = file.axes.size () + file.complex;
+  std::string sizes = file.complex ? " 2" : "", kinds = file.complex ? " complex" : "";
+  of_sizes = 0;
+  for (const FileAxis &axis : file.axes) {
     sizes += " " + std::to_string (axis.size);
     kinds += axis.along == Along::time ? " time" : " domain";
     of_sizes += std::to_string (axis.size).size ();
   }
-  header = "NRRD0004\n# An OCT volume: depth, A-lines, B-scans\ntype: ";
-  header += type.nrrd;
-  header += "\ndimension: " + std::to_string (dimension + file.complex);
-  header += "\nsizes:" + sizes;
-  header += file.lacks_some ? spacings_of (file) : directions_of (file);
-  header += "\nkinds:" + kinds;
-  header += is_little_endian () ? "\nendian: little" : "\nendian: big";
-  header += "\nencoding: raw\n#";
-  header.append (dimension * digits - of_sizes, ' ');
+  return std::string ("NRRD0004\n# An OCT volume: depth, A-lines, B-scans\ntype: ") + type
+         + "\ndimension: " + std::to_string (dimension) + "\nsizes:" + sizes
+         + (file.lacks_some ? spacings_of (file) : directions_of (file)) + "\nkinds:"
+         + kinds + (is_little_endian () ? "\nendian: little" : "\nendian: big")
+         + "\nencoding: raw\n#";
+}
+} // namespace
+
+bool
+make_nrrd_header (const FileAxes &file, std::string &header, GError **error)
+{
+  const char *const type = file_type_of (file).nrrd;
+  const gsize most_digits = 20; /* of a size */
+  gsize of_sizes = 0, of_shown = 0;
+
+  if (!type)
+    return fail (error, "NRRD", file.number->name);
+  const gsize length = nrrd_fields (file, type, of_sizes).size ();
+  header = nrrd_fields (without_single_time (file), type, of_shown);
+  header.append (
+      length + file.axes.size () * most_digits - of_sizes - header.size (), ' ');
   header += "\n\n";
   return true;
 }
@@ -290,8 +309,9 @@ set_orientation (const FileAxes &file, NiftiHeader &nifti)
 } // namespace
 
 bool
-make_nifti_header (const FileAxes &file, std::string &header, GError **error)
+make_nifti_header (const FileAxes &all, std::string &header, GError **error)
 {
+  const FileAxes file = without_single_time (all);
   const FileType &type = file_type_of (file);
   const gsize values_at = sizeof (NiftiHeader) + 4; /* no extensions */
   NiftiHeader nifti = {};

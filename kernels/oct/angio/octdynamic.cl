@@ -6,6 +6,8 @@
  *   FIRST_DELAY, LAST_DELAY: delays of the correlation's decay, in frames
  *   LOW_END, MIDDLE_END: last bin of the two lower frequency bands
  *   COLOURS: write an image in colour
+ *   AVERAGES: fit the mean of neighbouring curves, with the kernels curves and fit_means
+ *   BLUE_YELLOW: colours from blue to yellow instead of hues
  *   CURVES: number of curves in the table
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -60,10 +62,10 @@ typedef struct {
 } Dynamics;
 
 /* Reads the series of a depth less its mean: levels in dB relative to the first repeat, or
- * amplitudes. All are 0 if one repeat has no level, or is not finite. Returns the mean
- * power. */
+ * amplitudes. It is not measured if one repeat has no level or is not finite, or if all
+ * are zero. Returns the mean power. */
 FLOATS
-read_series (const Repeats *of, size_t at, FLOATS *series)
+read_series (const Repeats *of, size_t at, FLOATS *series, INTS *is_measured)
 {
   FLOATS powers = 0.0f, sum = 0.0f, first = 1.0f;
   INTS measured = powers == powers;
@@ -82,6 +84,8 @@ read_series (const Repeats *of, size_t at, FLOATS *series)
 #endif
     sum += series[n];
   }
+  measured &= powers > 0.0f;
+  *is_measured = measured;
   const FLOATS mean = sum / (float)FRAMES;
   UNROLL
   for (uint n = 0; n < FRAMES; n++)
@@ -314,6 +318,117 @@ write_colours (FLOATS red, FLOATS green, FLOATS blue, global uchar *to, uint str
 }
 #endif
 
+/* Writes the value of a depth, or its pixels. `bands`: only of BANDS */
+void
+write_value (FLOATS value, INTS measured, const FLOATS *bands, FLOATS power, Dynamics with,
+    uint depths, size_t depth, size_t line, global uchar *output, uint stride)
+{
+#if !COLOURS
+  STORE (select ((FLOATS)NAN, value, measured),
+      (global float *)output + line * depths + depth);
+#else
+  global uchar *to = output + depth * (size_t)stride + line * 4;
+#if QUANTITY == BANDS
+  write_colours (level_of (bands[2], with), level_of (bands[1], with),
+      level_of (bands[0], with), to, stride);
+#else
+  const FLOATS part = part_of (
+      select ((FLOATS)with.least, value, measured), with.least, with.most);
+  const FLOATS level = level_of (power, with);
+#if BLUE_YELLOW
+  /* Okabe and Ito's blue and yellow, which all kinds of colour vision tell apart */
+  write_colours (level * mix ((FLOATS)0.0f, (FLOATS)(240 / 255.0f), part),
+      level * mix ((FLOATS)(114 / 255.0f), (FLOATS)(228 / 255.0f), part),
+      level * mix ((FLOATS)(178 / 255.0f), (FLOATS)(66 / 255.0f), part), to, stride);
+#else
+  const FLOATS hue = mix ((FLOATS)with.least_hue, (FLOATS)with.most_hue, part);
+  write_colours (level * primary (hue, 0.0f), level * primary (hue, 2.0f),
+      level * primary (hue, 4.0f), to, stride);
+#endif
+#endif
+#endif
+}
+
+#if AVERAGES
+/* Writes the curve of each depth, NaN where it is not measured. */
+kernel void
+curves (REPEATS, global uchar *restrict powers, ulong powers_offset,
+    global float *restrict output)
+{
+  const Repeats of = REPEATS_OF_ARGUMENTS;
+  const size_t depth = get_global_id (0) * WIDTH, line = get_global_id (1);
+  const size_t at = line * depths + depth;
+  if (depth >= depths || line >= lines)
+    return;
+
+  FLOATS series[FRAMES], curve[LAGS];
+  INTS measured;
+  const FLOATS power = read_series (&of, at, series, &measured);
+  STORE (power, (global float *)(powers + powers_offset) + at);
+  variance_curve (series, curve);
+  for (uint lag = 0; lag < LAGS; lag++)
+    STORE (select ((FLOATS)NAN, curve[lag], measured),
+        output + lag * (size_t)depths * lines + at);
+}
+
+/* The neighbour `by` of `at` among `count`. The one beyond an end is that on the other
+ * side. */
+size_t
+neighbour (size_t at, int by, uint count)
+{
+  const int wanted = (int)at + by;
+  const int other = wanted < 0 ? 1 : wanted < (int)count ? wanted : (int)count - 2;
+  return clamp (other, 0, (int)count - 1);
+}
+
+/* Adds the values that are measured, and counts them. */
+void
+add_measured (FLOATS values, FLOATS *sum, FLOATS *count)
+{
+  const INTS measured = values == values;
+  *sum += select ((FLOATS)0.0f, values, measured);
+  *count += select ((FLOATS)0.0f, (FLOATS)1.0f, measured);
+}
+
+/* Fits the mean of the curves of 3 x 3 depths. */
+kernel void
+fit_means (global const float *restrict curves, uint depths, uint lines, Dynamics with,
+    global const float *restrict table, global const uchar *restrict powers,
+    ulong powers_offset, global uchar *restrict output, ulong output_offset, uint stride)
+{
+  const size_t depth = get_global_id (0) * WIDTH, line = get_global_id (1);
+  if (depth >= depths || line >= lines)
+    return;
+
+  FLOATS curve[LAGS], height, rate;
+  INTS measured = (INTS)0;
+  for (uint lag = 0; lag < LAGS; lag++) {
+    FLOATS sum = 0.0f, count = 0.0f;
+    for (int by = -1; by <= 1; by++) {
+      global const float *values =
+          curves + (lag * (size_t)lines + neighbour (line, by, lines)) * depths;
+      const FLOATS middle = STORED (values + depth);
+      const float before = values[neighbour (depth, -1, depths)];
+      const float behind = values[neighbour (depth + WIDTH - 1, 1, depths)];
+      if (by == 0)
+        measured = middle == middle;
+      add_measured (middle, &sum, &count);
+#if WIDTH == 1
+      add_measured (before, &sum, &count);
+      add_measured (behind, &sum, &count);
+#else
+      add_measured ((FLOATS)(before, middle.s0123, middle.s456), &sum, &count);
+      add_measured ((FLOATS)(middle.s123, middle.s4567, behind), &sum, &count);
+#endif
+    }
+    curve[lag] = sum / fmax (count, 1.0f);
+  }
+  fit_curve (curve, table, with, &height, &rate);
+  write_value (QUANTITY == SWIFTNESS ? with.rate * rate : height, measured, &height,
+      STORED ((global const float *)(powers + powers_offset) + line * depths + depth),
+      with, depths, depth, line, output + output_offset, stride);
+}
+#else
 /* `table`: curves of fit_curve(), or turns of spectrum_of() */
 kernel void
 dynamics (REPEATS, Dynamics with, global const float *restrict table,
@@ -326,8 +441,9 @@ dynamics (REPEATS, Dynamics with, global const float *restrict table,
   if (depth >= depths || line >= lines)
     return;
 
-  FLOATS series[FRAMES];
-  const FLOATS power = read_series (&of, at, series);
+  FLOATS series[FRAMES], bands[3];
+  INTS measured;
+  const FLOATS power = read_series (&of, at, series, &measured);
   STORE (power, (global float *)(powers + powers_offset) + at);
 
   FLOATS value;
@@ -343,7 +459,6 @@ dynamics (REPEATS, Dynamics with, global const float *restrict table,
   value = with.rate * rate;
 #endif
 #else
-  FLOATS bands[3];
   value = spectrum_of (series, (global const float2 *)table, bands)
           * (with.rate / (float)FRAMES);
 #if QUANTITY == BANDS
@@ -351,19 +466,7 @@ dynamics (REPEATS, Dynamics with, global const float *restrict table,
 #endif
 #endif
 
-#if !COLOURS
-  STORE (value, (global float *)(output + output_offset) + at);
-#else
-  global uchar *to = output + output_offset + depth * (size_t)stride + line * 4;
-#if QUANTITY == BANDS
-  write_colours (level_of (bands[2], with), level_of (bands[1], with),
-      level_of (bands[0], with), to, stride);
-#else
-  const FLOATS hue = mix ((FLOATS)with.least_hue, (FLOATS)with.most_hue,
-      part_of (value, with.least, with.most));
-  const FLOATS level = level_of (power, with);
-  write_colours (level * primary (hue, 0.0f), level * primary (hue, 2.0f),
-      level * primary (hue, 4.0f), to, stride);
-#endif
-#endif
+  write_value (value, measured, bands, power, with, depths, depth, line,
+      output + output_offset, stride);
 }
+#endif

@@ -317,6 +317,23 @@ TEST_ROWS (test_octfileparse_units_of_length,
   }
 }
 
+/* SizePixel is the size of a pixel (2.5 µm of 50 µm), the size of all pixels again, or of a
+ * wrong unit. The last two would make less than two or more than 32 depths of 32 samples. */
+TEST (test_octfileparse_implausible_pixels)
+{
+  for (const double pixel : {0.0025, 0.05, 0.0501, 2.5, 2.5e-6}) {
+    OctArchive archive;
+    archive.unit_of_pixels = "Unit=\"mm\"";
+    archive.pixels = text ("<SizeZ>%.9g</SizeZ>", pixel);
+    archive.real = "<SizeZ>0.05</SizeZ>";
+    Owned<GstEvent> event = played_calibration (archive);
+    const double step = pixel == 0.0025 ? 2.5 : 50.0 / 16;
+    const double expected = G_PI / (archive.samples * step);
+    expect_near (std::vector{number_of (event, "wavenumber-step")}, std::vector{expected},
+        1e-6 * expected, text ("pixel of %g mm", pixel));
+  }
+}
+
 TEST (test_octfileparse_warns_without_chirp)
 {
   OctArchive archive;

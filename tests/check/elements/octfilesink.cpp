@@ -314,6 +314,33 @@ TEST (test_octfilesink_time_step_of_volumes)
   }
 }
 
+/* A second volume adds the axis, in the same bytes of the header. */
+TEST (test_octfilesink_single_volume_has_three_axes)
+{
+  const std::string caps = "other/tensors,format=static,num_tensors=1,types=float32,"
+                           "dimensions=(string)5:3:2,depth-step=(double)2.5,"
+                           "line-step=(double)7,framerate=4/1";
+  std::string headers[2];
+  for (gsize volumes : {1, 2}) {
+    Folder folder;
+    for (const char *name : {"a.nii", "a.nrrd"}) {
+      Writer writer (caps, folder.file (name), "b-scan-step=11");
+      writer.push (120, volumes);
+      fail_unless (writer.end ().eos);
+    }
+    headers[volumes - 1] = read_file (folder.file ("a.nrrd")).header;
+    const std::string nifti = read_file (folder.file ("a.nii")).header;
+    if (volumes == 1)
+      expect_nifti (nifti, {5, 3, 2}, 16, 32, {0.0025f, 0.007f, 0.011f, 1}, volume);
+    expect_equal (int (nifti[123]), volumes == 1 ? 2 : 10);
+  }
+  expect_contains (
+      headers[0], {"\ndimension: 3\nsizes: 5 3 2\nspace: left-posterior-superior\n",
+                      "\nkinds: domain domain domain\n"});
+  expect_contains (headers[1], {"\ndimension: 4\nsizes: 5 3 2 2\n"});
+  expect_equal (headers[0].size (), headers[1].size ());
+}
+
 /* The origin is the depth of the first bin in both formats. */
 TEST (test_octfilesink_says_where_the_first_depth_is)
 {

@@ -189,6 +189,10 @@ make_knobs ()
       {"octdynamic", "lateral-shift", "lateral-shift=0", "lateral-shift=2"},
       {"octdynamic", "frame-rate", "quantity=mean-frequency frame-rate=0",
           "frame-rate=50"},
+      {"octdynamic", "average-curve", "repeats=8 quantity=aliv average-curve=false",
+          "average-curve=true"},
+      {"octdynamic", "colormap", "colormap=hue", "colormap=blue-yellow", 0,
+          "coloured dynamics"},
       {"octdynamic", "low-end", "quantity=bands low-end=0", "low-end=4"},
       {"octdynamic", "middle-end", "quantity=bands middle-end=0", "middle-end=5", 0,
           "coloured dynamics"},
@@ -345,9 +349,10 @@ const std::set<std::string> actions = {"octwindowinterp settings", "octflatten s
 const std::set<std::string> need_bright_tissue = {
     "octangio projection-resolved", "octangio projection-ratio"};
 
-/* These need more repeats than the groups here have; octdynamic.py sets them. */
+/* These need more repeats than the groups here have, or fill a window before the first
+ * output; octdynamic.py sets them. */
 const std::set<std::string> need_many_repeats = {
-    "octdynamic early-delay", "octdynamic late-delay"};
+    "octdynamic early-delay", "octdynamic late-delay", "octdynamic rolling"};
 
 struct Output {
   GstClockTime from, to;

@@ -38,8 +38,8 @@ def moving_scatterers(frames, seed, depths=DEPTHS):
     return (100 * series + fields(random, frames, *shape)).astype(np.complex64)
 
 
-def run(series, settings, end="npysink location=OUT", rate="25/1", frames_caps=""):
-    """Returns what octdynamic makes of the series, and what the process wrote."""
+def run(series, settings, end="npysink location=OUT", rate="25/1", frames_caps="", repeats=None):
+    """Returns the output of octdynamic for the series, and what the process wrote."""
     with tempfile.TemporaryDirectory() as folder:
         path, out = pathlib.Path(folder) / "series.raw", pathlib.Path(folder) / "out"
         series.tofile(path)
@@ -48,14 +48,15 @@ def run(series, settings, end="npysink location=OUT", rate="25/1", frames_caps="
                 f"filesrc location={path} blocksize={series[0].nbytes} ! "
                 f"application/x-oct,domain=depth,format=CF32LE,samples={series.shape[2]},"
                 f"lines={series.shape[1]},framerate={rate} ! openclupload ! "
-                f"octdynamic repeats={len(series)} {settings} ! {frames_caps} opencldownload ! "
+                f"octdynamic repeats={repeats or len(series)} {settings} ! {frames_caps} opencldownload ! "
                 + end.replace("OUT", str(out))
             ).split()],
             capture_output=True, text=True, timeout=300)
         if not out.exists() or done.returncode:
             return None, done.stdout + done.stderr
         if end.startswith("npysink"):
-            return np.load(out)[0], done.stderr
+            values = np.load(out)
+            return values if "rolling=true" in settings else values[0], done.stderr
         return np.fromfile(out, np.uint8), done.stderr
 
 
@@ -147,7 +148,8 @@ def check_numbers():
             expect_close("ocds-late", run(series, "quantity=ocds-late")[0],
                          decay_speed(series, range(5, frames // 2 + 1)), RATE)
         heights, rates = (values.reshape(LINES, depths) for values in fit(variance_curve(series)))
-        aliv, swiftness = (run(series, f"quantity={name}")[0] for name in ("aliv", "swiftness"))
+        aliv, swiftness = (run(series, f"quantity={name} average-curve=false")[0]
+                           for name in ("aliv", "swiftness"))
         # Where the curve still rises at its end, its plateau is not determined.
         steady = (rates * (frames - 1) >= 1) & (rates < 0.9 * FASTEST)
         assert steady.mean() > 0.6, steady.mean()
@@ -155,6 +157,80 @@ def check_numbers():
         expect_close("swiftness", swiftness[steady], rates[steady] * RATE)
         assert np.all(swiftness >= 0.999 * SLOWEST / (frames - 1) * RATE)
         assert np.all(swiftness <= 1.001 * FASTEST * RATE)
+
+
+def neighbours(curves):
+    """Returns the curves of 3 x 3 A-lines and depths around each depth, as OpenCV's blur has them:
+    beyond an end is the neighbour of the other side."""
+    padded = np.pad(curves, ((0, 0), (1, 1), (1, 1)), mode="reflect")
+    return np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))
+
+
+def check_averaged_curves():
+    """The fit of the mean curve, in which unmeasured depths do not count. 61 and 48: depths that
+    fill no vector and that do, 100: more repeats than those of a volume usually."""
+    for frames, depths in ((16, 61), (32, 48), (100, 16)):
+        series = moving_scatterers(frames, 70 + frames, depths)
+        series[:, 5, 3:9], series[2, 0, 0], series[4, 11, depths - 1] = 0, 0, np.nan
+        with np.errstate(all="ignore"):
+            curves = variance_curve(series)
+        missing = ~np.isfinite(curves).all(0)
+        assert missing.sum() == 8, missing.sum()
+        curves[:, missing] = np.nan
+        means = np.nanmean(neighbours(curves), axis=(-2, -1))
+        heights, rates = (values.reshape(LINES, depths) for values in fit(means))
+        aliv, swiftness = (run(series, f"quantity={name}")[0] for name in ("aliv", "swiftness"))
+        for values in aliv, swiftness:
+            assert np.array_equal(np.isnan(values), missing)
+        steady = (rates * (frames - 1) >= 1) & (rates < 0.9 * FASTEST) & ~missing
+        assert steady.mean() > 0.8, steady.mean()
+        expect_close(f"mean curves: aliv of {frames}", aliv[steady], heights[steady], most=3e-5)
+        expect_close("mean curves: swiftness", swiftness[steady], rates[steady] * RATE, most=3e-5)
+
+
+def check_many_repeats():
+    """350 repeats, as in the protocol of El-Sadek and others"""
+    series = moving_scatterers(350, 8, 8)
+    expect_close("liv of 350", run(series, "quantity=liv")[0], levels(series).var(0))
+    expect_close("ocds-late of 350", run(series, "quantity=ocds-late")[0],
+                 decay_speed(series, range(5, 176)), RATE)
+    heights, rates = (values.reshape(LINES, 8) for values in fit(variance_curve(series)))
+    aliv, swiftness = (run(series, f"quantity={name} average-curve=false")[0]
+                       for name in ("aliv", "swiftness"))
+    steady = (rates * 349 >= 1) & (rates < 0.9 * FASTEST)
+    expect_close("aliv of 350", aliv[steady], heights[steady], most=1e-4)
+    expect_close("swiftness of 350", swiftness[steady], rates[steady] * RATE, most=1e-4)
+
+
+def check_rolling():
+    """Each frame has the quantity of the last repeats, of both kinds of memory. Those before the
+    window is full have none."""
+    for repeats, frames in ((8, 21), (40, 45)):
+        series = moving_scatterers(frames, repeats, 16)
+        for quantity in "liv", "ocds-early", "mean-frequency":
+            got = run(series, f"rolling=true quantity={quantity}", repeats=repeats)[0]
+            assert len(got) == frames - repeats + 1, got.shape
+            for n, values in enumerate(got):
+                alone = run(series[n:n + repeats], f"quantity={quantity}")[0] if n in (0, 3) else None
+                assert alone is None or np.allclose(values, alone, rtol=1e-5), (quantity, n)
+                if quantity == "liv":
+                    expected = levels(series[n:n + repeats]).var(0)
+                    assert np.allclose(values, expected, rtol=1e-4), (repeats, n)
+    moved = run(series, "rolling=true quantity=liv axial-shift=2", repeats=40)[0]
+    alone = run(series[3:43], "quantity=liv axial-shift=2")[0]
+    assert np.allclose(moved[3], alone, rtol=1e-5)
+
+
+def check_rolling_scan():
+    """The window begins anew with each B-scan."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(
+            ["gst-launch-1.0", "-q", *(
+                "octtestsrc num-buffers=20 noise=20 ! video/x-raw(ANY),width=256,height=16 ! "
+                "octscan b-scans=2 repeats=10 ! octwindowinterp ! octfft ! octdynamic rolling=true "
+                f"repeats=6 ! opencldownload ! npysink location={folder}/out.npy").split()],
+            check=True, timeout=300)
+        assert len(np.load(f"{folder}/out.npy")) == 10
 
 
 def check_delays():
@@ -182,16 +258,22 @@ def check_spectra():
 def check_colours():
     series = moving_scatterers(32, 5)
     mean_level = 10 * np.log10(np.mean(np.abs(series.astype(np.complex128)) ** 2, axis=0))
-    for quantity, limits, hues in (("liv", (0, 30), (0, 120)), ("mean-frequency", (0, 12.5),
-                                                              (240, 0))):
-        expected = (levels(series).var(0) if quantity == "liv"
-                    else band_powers(series, (1, 2))[0])
+    for quantity, limits, hues, expected in (
+            ("liv", (0, 30), (0, 120), levels(series).var(0)),
+            ("aliv", (0, 30), (0, 120), run(series, "quantity=aliv")[0]),
+            ("mean-frequency", (0, 12.5), (240, 0), band_powers(series, (1, 2))[0])):
         part = np.clip((expected - limits[0]) / (limits[1] - limits[0]), 0, 1)
         bright = np.clip((mean_level - 20) / 30, 0, 1)
         pixels, _ = run(series, f"quantity={quantity} db-min=20 db-max=50",
                         end="filesink location=OUT", frames_caps="video/x-raw(ANY),format=RGBA !")
         pixels = pixels.reshape(DEPTHS, LINES, 4)
         assert np.all(pixels[..., 3] == 255)
+        yellow, _ = run(series, f"quantity={quantity} db-min=20 db-max=50 colormap=blue-yellow",
+                        end="filesink location=OUT", frames_caps="video/x-raw(ANY),format=RGBA !")
+        ends = np.array([[0, 114, 178], [240, 228, 66]])  # Okabe and Ito 2008
+        colours = (ends[0] + part[..., None] * (ends[1] - ends[0])) * bright[..., None]
+        assert np.allclose(yellow.reshape(DEPTHS, LINES, 4)[..., :3], colours.transpose(1, 0, 2),
+                           atol=0.6), quantity
         for line, depth in np.ndindex(LINES, DEPTHS):
             hue = hues[0] + (hues[1] - hues[0]) * part[line, depth]
             colour = colorsys.hsv_to_rgb(hue / 360, 1, bright[line, depth])
@@ -204,6 +286,21 @@ def check_colours():
         expected = np.clip((10 * np.log10(power) - 10) / 30, 0, 1) * 255
         got = pixels.reshape(DEPTHS, LINES, 4)[..., channel].T
         assert np.allclose(got, expected, atol=0.6), (channel, np.abs(got - expected).max())
+
+
+def check_colour_blindness():
+    """Ends of the colours as people without one kind of cones see them (Vienot and others 1999,
+    linear RGB): blue and yellow stay far apart in blue against yellow, red and green do not."""
+    matrices = {"protan": [[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]],
+                "deutan": [[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]]}
+    for kind, matrix in matrices.items():
+        def seen(*colour, matrix=matrix):
+            red, _, blue = np.array(matrix) @ (np.array(colour) / 255) ** 2.2
+            return blue / (red + blue)  # of a dichromat's two dimensions, that beside brightness
+        hues = abs(seen(255, 0, 0) - seen(0, 255, 0))
+        blue_yellow = abs(seen(0, 114, 178) - seen(240, 228, 66))
+        print(f"{kind}: {hues:.2f} between red and green, {blue_yellow:.2f} between blue and yellow")
+        assert blue_yellow > 0.5 > 3 * hues, kind
 
 
 def smooth(series):
@@ -229,18 +326,21 @@ def check_alignment():
 
 
 def check_silence():
-    """Depths of one value give 0, and so do depths of which one repeat is NaN, infinite or zero.
-    Zero is an amplitude, but no level. Other depths are as before."""
+    """Depths of one value give 0. Depths of zeros give NaN, and so do those of which one repeat is
+    NaN, infinite or zero. A zero among others is an amplitude, but no level. Other depths are as
+    before."""
     noisy = moving_scatterers(16, 3)
     for quantity in ("liv", "ocds-early", "aliv", "swiftness", "mean-frequency", "bands"):
+        quantity += " average-curve=false"
         expected = run(noisy, f"quantity={quantity}")[0]
         for value in (0, 3 + 4j, np.nan, np.inf):
             series = noisy.copy()
             series[:, 3], series[5, 9, 7:9] = value, value
             got = run(series, f"quantity={quantity}")[0]
-            assert np.all(got[3] == 0), (value, quantity, got[3, 0])
-            is_level = value != 0 or quantity in ("mean-frequency", "bands")
-            assert np.all((got[9, 7:9] != 0) == (np.isfinite(value) and is_level)), (
+            assert np.all(got[3] == 0 if value == 3 + 4j else np.isnan(got[3])), (
+                value, quantity, got[3, 0])
+            is_level = value != 0 or quantity.startswith(("mean-frequency", "bands"))
+            assert np.all(np.isfinite(got[9, 7:9]) == (np.isfinite(value) and is_level)), (
                 value, quantity, got[9, 7:9])
             others = np.ones(got.shape, bool)
             others[3], others[9, 7:9] = False, False

@@ -123,6 +123,22 @@ def check_kind(folder, kind):
     print(f"{kind}: {expected.shape} of {expected.dtype}")
 
 
+def check_single_volume(folder):
+    """A volume has three axes, which old readers demand. Its values follow the same header."""
+    for ending in "nrrd", "nii":
+        location = folder / f"single.{ending}"
+        subprocess.run(
+            f"gst-launch-1.0 -q {CHAIN.replace('num-buffers=12', 'num-buffers=6')} ! "
+            f"{KINDS['volumes']} ! opencldownload ! octfilesink location={location}".split(),
+            check=True,
+            timeout=300,
+        )
+        image = SimpleITK.ReadImage(str(location))
+        assert image.GetDimension() == 3, image.GetSize()
+        expected = np.load(folder / "volumes.npy")[0]
+        assert np.array_equal(SimpleITK.GetArrayFromImage(image), expected), ending
+
+
 def check_unknown_lengths(folder):
     """Frames whose caps have no lengths: no field is NaN, and the voxel spacing is 1."""
     location = folder / "unknown.nrrd"
@@ -167,6 +183,7 @@ with tempfile.TemporaryDirectory() as name:
     for each in KINDS:
         check_kind(pathlib.Path(name), each)
     check_coronal(pathlib.Path(name))
+    check_single_volume(pathlib.Path(name))
     check_unknown_lengths(pathlib.Path(name))
     check_after_kill(
         pathlib.Path(name), "nii", lambda file: np.asanyarray(nibabel.load(file).dataobj)
