@@ -76,9 +76,12 @@ project (B_SCAN, uint maximum, int start, uint slab, uint from_surface, float th
   const long end = clamp (origin + start + (long)slab, begin, (long)depths);
   float value = maximum ? -INFINITY : 0.0f;
   uint count = 0;
-  for (long depth = begin + part; depth < end && !none; depth += PARTS, count++) {
+  for (long depth = begin + part; depth < end && !none; depth += PARTS) {
     const float number = (float)NUMBER_OF (from[depth * depth_step]);
+    if (isnan (number)) /* not measured, as by octdynamic */
+      continue;
     value = maximum ? fmax (value, number) : value + number;
+    count++;
   }
   values[item] = value;
   counts[item] = count;

@@ -3,12 +3,14 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "gst/oct/octcalibration.h"
+#include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/recordings/octrecording.hpp"
 #include "tests/check/folder.hpp"
 #include "octarchive.hpp"
 #include "playedframes.hpp"
 
 #include <functional>
+#include <numeric>
 
 using namespace check;
 
@@ -752,7 +754,7 @@ bytes_of_frames (const std::vector<PlayedFrame> &frames)
 struct Recorded {
   OctArchive archive;
   Folder folder;
-  std::string oct, raw, chirp, background;
+  std::string oct, raw, map, even, background;
 
   Recorded ()
   {
@@ -765,24 +767,42 @@ struct Recorded {
     for (double value : mean_of_apodization (archive))
       numbers += text ("%.17g\n", value);
     raw = folder.write ("a.raw", samples);
-    chirp = folder.write ("Chirp.data", bytes_of (archive.chirp));
+    map = write_map ("map.txt", {archive.chirp.begin (), archive.chirp.end ()});
+    std::vector<double> all (archive.chirp.size ());
+    std::iota (all.begin (), all.end (), 0);
+    even = write_map ("even.txt", all);
     background = folder.write ("background.txt", numbers);
   }
 
+  /* Writes the map of these places. */
+  std::string write_map (const char *name, const std::vector<double> &places)
+  {
+    std::string lines;
+    for (double value : oct::map_of_places (places))
+      lines += text ("%.17g\n", value);
+    return folder.write (name, lines);
+  }
+
+  /* `settings` may contain @even, a map that changes nothing. */
+  std::string placed (std::string settings) const
+  {
+    const gsize at = settings.find ("@even");
+    return at == std::string::npos ? settings : settings.replace (at, 5, even);
+  }
   std::string from_oct (const std::string &between, const std::string &settings) const
   {
     return parsing (oct) + between + " ! openclupload ! octwindowinterp name=interp "
-           + settings;
+           + placed (settings);
   }
   std::string from_raw (const std::string &settings) const
   {
     return "filesrc location=" + raw
            + " ! octrawparse samples=32 lines=3 ! openclupload ! octwindowinterp "
-           + settings;
+           + placed (settings);
   }
   std::string all () const
   {
-    return "chirp=" + chirp + " background=file background-file=" + background;
+    return "resample-map=" + map + " background=file background-file=" + background;
   }
 };
 } // namespace
@@ -826,16 +846,16 @@ TEST_ROWS (test_octfileparse_properties_win,
         Winning{"no background", "background=none", true, false},
         Winning{"background of the frame", "background=frame", true, false},
         Winning{"wavelengths", "wavelength-min=800 wavelength-max=900", false, true},
-        Winning{"polynomial", "resample-polynomial=0,31", false, true},
+        Winning{"map", "resample-map=@even", false, true},
         Winning{"dispersion", "dispersion-a2=0.01", true, true},
         Winning{"nufft", "interpolation=nufft", true, true},
         Winning{"padding", "padded-samples=64", true, true},
-        Winning{"both", "background=none resample-polynomial=0,31", false, false},
+        Winning{"both", "background=none resample-map=@even", false, false},
     })
 {
   Recorded recorded;
   const std::string settings =
-      std::string (row.settings) + (row.chirp ? " chirp=" + recorded.chirp : "")
+      std::string (row.settings) + (row.chirp ? " resample-map=" + recorded.map : "")
       + (row.background ? " background=file background-file=" + recorded.background : "");
   const auto expected = depths_of (recorded.from_raw (settings));
   expect_played (depths_of (recorded.from_oct ("", row.settings)),
@@ -858,12 +878,12 @@ TEST (test_octfileparse_part_of_samples)
   fail_unless (std::abs (step / expected - 1) < 1e-6, "%g, expected %g", step, expected);
 
   const auto sliced = depths_of (recorded.from_oct ("", "first-sample=4 samples=24"));
-  std::vector<gfloat> places;
+  std::vector<double> places;
   for (guint n = 4; n < 28; n++)
-    places.push_back (gfloat ((chirp[n] - chirp[4]) / span));
-  const std::string file = recorded.folder.write ("part.data", bytes_of (places));
+    places.push_back ((chirp[n] - chirp[4]) / span);
+  const std::string file = recorded.write_map ("part.txt", places);
   const auto by_hand = depths_of (
-      recorded.from_raw ("first-sample=4 samples=24 chirp=" + file
+      recorded.from_raw ("first-sample=4 samples=24 resample-map=" + file
                          + " background=file background-file=" + recorded.background));
   expect_equal (sliced.size (), by_hand.size ());
   for (gsize n = 0; n < sliced.size (); n++) {
@@ -902,13 +922,14 @@ TEST (test_octfileparse_settings_change_while_playing)
   const auto calibrated =
       bytes_of_frames (depths_of (recorded.from_raw (recorded.all ())));
   const auto plain = bytes_of_frames (
-      depths_of (recorded.from_raw ("background=none resample-polynomial=0,31")));
+      depths_of (recorded.from_raw ("background=none resample-map=@even")));
   FramePlayer player (recorded.from_oct (" ! identity name=gate", "") + depths);
   guint count = 0;
   Owned<GstPad> pad = player.pad ("gate", "src");
   watch (pad, GST_PAD_PROBE_TYPE_BUFFER, [&] (GstPadProbeInfo *) {
-    set_together (player["interp"], count % 2 ? "background=none resample-polynomial=0,31"
-                                              : "background=auto resample-polynomial=");
+    set_together (player["interp"], count % 2
+                                        ? "background=none resample-map=" + recorded.even
+                                        : "background=auto resample-map=");
     count++;
     return GST_PAD_PROBE_OK;
   });
