@@ -5,21 +5,38 @@
 /**
  * SECTION:element-octsurface
  *
- * Finds the surface of the sample in B-scans. The surface of an A-line is where its level,
- * averaged over `depth-smooth` depths, first exceeds `level`, with fractions of a depth.
- * Then the median over `line-smooth` A-lines is taken. This is the surface from which
- * `octvolume surface=true` measures, but for the median.
+ * Finds the surface of the sample in B-scans: the path over all A-lines along which the
+ * level rises most, as sharply as possible, and stays high below. The search needs no
+ * setting, and takes decibels, amplitudes, complex depths and images.
+ *
+ * Each depth has an edge: the lower mean level of two windows of `depth-smooth` depths
+ * below it, minus the mean of two above. The levels are averaged over `line-smooth`
+ * A-lines. Dynamic programming finds the path with the greatest sum of edges, whose depth
+ * changes by up to `max-slope` between A-lines. The surface is where the level, averaged
+ * along the path, rises through three quarters of the step.
+ *
+ * A thin bright line has no edge. With `ignore=glass` edges at a line that is straight over
+ * the whole B-scan have little weight, too, such as a face of a cover glass above gel, zero
+ * delay or a fixed pattern. It may be tilted by a twelfth of the depths. The surface of a
+ * flat sample with a bright line may need `ignore=none`.
+ *
+ * An A-line whose edge is less than a third of the mean is NaN: a hole, or a surface
+ * outside the image. So is a whole B-scan in which the path is like one in noise.
  *
  * The output is an array of float32 for each B-scan, A-lines:2. Its first row is the depth
  * in depth bins, counted from zero delay. The second row is in micrometres, or NaN without
- * `depth-step` in the caps. An A-line without a surface is NaN.
+ * `depth-step` in the caps. With `surfaces` above 1 the array is A-lines:2:surfaces. After
+ * the surface come the strongest rises of the level below it, in order of depth.
+ *
+ * `level` is in decibels for CF32LE, decibels and amplitudes, and in units of the values
+ * for images and unknown quantities. Below it there is no surface.
  *
  * ## Example launch line
  * |[
  * gst-launch-1.0 octtestsrc pattern=tissue b-scans=8 num-buffers=8 !
  * "video/x-raw(ANY),width=1024,height=256" ! octwindowinterp wavelength-min=1187
  * wavelength-max=1433 wavelength-unit=nm ! octfft depth-start=8 !
- * "application/x-oct(ANY),domain=depth,format=F32LE" ! octsurface level=40 !
+ * "application/x-oct(ANY),domain=depth,format=F32LE" ! octsurface !
  * opencldownload ! npysink location=surface.npy
  * ]|
  *
@@ -27,6 +44,7 @@
  */
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/core/devicebuffer.hpp>
+#include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/elements/filterelement.hpp>
@@ -35,6 +53,7 @@
 #include <utility>
 
 #include "depth/depthcaps.hpp"
+#include "depth/display.hpp"
 #include "elements.h"
 #include "volume/enface.hpp"
 #include "volume/volumecaps.hpp"
@@ -50,35 +69,154 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
 G_DECLARE_FINAL_TYPE (GstOctSurface, gst_oct_surface, GST, OCT_SURFACE, GstOpenCLFilter)
 
 namespace {
+const guint most_surfaces = 3, most_slope = 16;
+const cl_uint tilt_parts = 24; /* tilt of straight lines: up to 2 / 24 of the depths */
+const gsize least_lines = 16;  /* minimum number of A-lines to search straight lines */
+const cl_float silence = -119.99f; /* dB, just above the lowest level of octfft */
+const cl_int mark_reach = 4;       /* depths next to a straight line */
+
+enum class Ignore {
+  none,
+  glass,
+};
+
 struct SurfaceSettings {
-  double level = 40;
+  double level = oct::least_threshold;
   guint depth_smooth = 5;
   guint line_smooth = 9;
   guint depth_from = 8;
+  guint surfaces = 1;
+  guint max_slope = 4;
+  Ignore ignore = Ignore::glass;
 };
+
+const opencl::EnumTypeOf<Ignore> ignore_type = {"GstOctSurfaceIgnore",
+    {
+        {Ignore::none, "Nothing", "none"},
+        {Ignore::glass,
+            "Thin lines that are straight over the B-scan: faces of a cover glass, zero "
+            "delay, fixed patterns",
+            "glass"},
+    }};
 
 const opencl::PropertyTable<SurfaceSettings> properties = {
     {"level", "Level",
-        "Level above which the first depth is taken as the surface, in the units of the "
-        "input",
+        "Minimum level below a surface, in dB, or in units of the values of images and "
+        "unknown quantities (-1000 = none)",
         &SurfaceSettings::level, {-1e9, 1e9}, opencl::playing},
     {"depth-smooth", "Depth smoothing",
-        "Number of depths whose mean is compared with level, odd",
+        "Number of depths in a window, odd; an edge is the difference between two "
+        "windows below and above a depth",
         &SurfaceSettings::depth_smooth, {1, 101}, opencl::playing},
     {"line-smooth", "A-line smoothing",
-        "Number of A-lines of which the median is taken, odd (1 = none)",
+        "Number of A-lines over which the level is averaged, odd (1 = none)",
         &SurfaceSettings::line_smooth, {1, 31}, opencl::playing},
     {"depth-from", "First depth",
         "First depth bin that may be the surface, counted from zero delay",
         &SurfaceSettings::depth_from, {0, G_MAXINT}, opencl::playing},
+    {"surfaces", "Surfaces",
+        "Number of surfaces: that of the sample, then the strongest ones below it",
+        &SurfaceSettings::surfaces, {1, most_surfaces}, opencl::playing},
+    {"max-slope", "Maximum slope",
+        "Maximum difference in depth of adjacent A-lines, in depth bins",
+        &SurfaceSettings::max_slope, {0, most_slope}, opencl::playing},
+    {"ignore", "Ignore", "Structures that are no surface if there is another one",
+        &SurfaceSettings::ignore, ignore_type, opencl::playing},
 };
 
 struct SurfaceWork {
   oct::DepthLayout input;
   SurfaceSettings in_force;
-  opencl::Kernel find, smooth;
-  opencl::WorkBuffer found;
+  opencl::Kernel levels_kernel, smooth, edge, mark, trace, locate;
+  opencl::WorkBuffer levels, smoothed, edges, ridges, marks, strengths, scores, paths,
+      qualities;
+  gsize group = 1; /* work-group size of `edge` and `trace` */
+
+  bool create (GstOpenCLContext *context, GError **error);
+  bool resize (GstOpenCLContext *context, GError **error);
+  bool find_edges (const GstOpenCLFrame *frame, cl_command_queue queue, GError **error);
+  bool find_surfaces (cl_mem output, cl_command_queue queue, GError **error);
+
+private:
+  cl_uint depths () const { return cl_uint (input.depths); }
+  cl_uint lines () const { return cl_uint (input.lines); }
 };
+
+/* Builds the kernels for the largest work-groups that the device runs. On a CPU one
+ * work-item processes all depths, which the compiler makes vectors of. */
+bool
+SurfaceWork::create (GstOpenCLContext *context, GError **error)
+{
+  const char *scale = input.quantity == "amplitude" ? " -DAMPLITUDES" : "";
+  group = opencl::is_cpu (context)
+              ? 1
+              : std::min<gsize> (256, opencl::largest_group (context));
+  for (;; group /= 2) {
+    const std::string options = oct::options_of (input) + scale
+                                + " -DMAX_SLOPE=" + std::to_string (most_slope)
+                                + " -DGROUP=" + std::to_string (group);
+    for (const auto &[kernel, name] : {std::pair (&levels_kernel, "find_levels"),
+             {&smooth, "smooth_levels"}, {&edge, "find_edges"}, {&mark, "mark_lines"},
+             {&trace, "trace_surface"}, {&locate, "locate_surfaces"}})
+      if (!kernel->create (context, KERNELS, name, options, error))
+        return false;
+    if (group == 1 || (edge.allows (group) && trace.allows (group)))
+      return true;
+  }
+}
+
+bool
+SurfaceWork::resize (GstOpenCLContext *context, GError **error)
+{
+  const gsize values = input.depths * input.lines, size = sizeof (cl_float);
+  return levels.resize (context, values * size, error)
+         && smoothed.resize (context, values * size, error)
+         && edges.resize (context, values * size, error)
+         && ridges.resize (context, values, error)
+         && marks.resize (context, values, error)
+         && strengths.resize (context, 2 * input.lines * size, error)
+         && scores.resize (
+             context, (input.depths + 2 * most_slope) * input.lines * size, error)
+         && paths.resize (context, most_surfaces * input.lines * sizeof (cl_int), error)
+         && qualities.resize (context, most_surfaces * size, error);
+}
+
+bool
+SurfaceWork::find_edges (
+    const GstOpenCLFrame *frame, cl_command_queue queue, GError **error)
+{
+  const oct::PlacedBScan from (frame, input);
+  const cl_float least = input.quantity == "decibels" ? silence : -1e30f;
+  const cl_float level =
+      in_force.level > oct::least_threshold ? cl_float (in_force.level) : -1e30f;
+  const guint start = std::min (in_force.depth_from, input.first_depth);
+  const cl_uint tilts = depths () / tilt_parts * 2 + 1;
+  return levels_kernel.launch (queue, depths (), lines (), error, from, least, levels ())
+         && smooth.launch (queue, depths (), lines (), error, levels (), depths (),
+             lines (), cl_uint (in_force.line_smooth / 2), smoothed ())
+         && edge.launch_groups (queue, input.lines, group, error, smoothed (), depths (),
+             lines (), cl_uint (in_force.depth_smooth),
+             cl_uint (in_force.depth_from - start), level, edges (), ridges (), marks (),
+             strengths ())
+         && (in_force.ignore == Ignore::none || input.lines < least_lines
+             || mark.launch (queue, depths (), tilts, error, ridges (), depths (),
+                 lines (), tilts, mark_reach, marks ()));
+}
+
+bool
+SurfaceWork::find_surfaces (cl_mem output, cl_command_queue queue, GError **error)
+{
+  const cl_int window = cl_int (in_force.depth_smooth);
+  const cl_float step = input.depth_step > 0 ? cl_float (input.depth_step) : NAN;
+  for (cl_uint n = 0; n < in_force.surfaces; n++)
+    if (!trace.launch_groups (queue, 1, group, error, edges (), marks (), strengths (),
+            depths (), lines (), cl_uint (in_force.max_slope), 2 * window, n, scores (),
+            paths (), qualities ()))
+      return false;
+  return locate.launch (queue, lines (), in_force.surfaces, error, levels (), edges (),
+      qualities (), paths (), depths (), lines (), cl_uint (in_force.surfaces), window,
+      cl_uint (in_force.line_smooth / 2), cl_float (input.first_depth), step, output);
+}
 } // namespace
 
 struct _GstOctSurface {
@@ -91,31 +229,38 @@ struct _GstOctSurface {
 /* --- caps --- */
 
 /* (transfer full) */
-static GstStructure *
-output_of (const GstStructure *input, const GValue *lines)
+static GstCaps *
+outputs_of (GstCaps *inputs, guint surfaces)
 {
-  GstStructure *output = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING,
-      "static", "num_tensors", G_TYPE_INT, 1, "types", G_TYPE_STRING, "float32", nullptr);
-  if (lines && G_VALUE_HOLDS_INT (lines))
-    opencl::set_array_fields (
-        output, {opencl::NumberType::f32, {2, gsize (g_value_get_int (lines))}});
-  oct::copy_field (output, "framerate", input, "framerate");
-  return output;
+  GstCaps *outputs = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
+    const GstStructure *input = gst_caps_get_structure (inputs, n);
+    const GValue *lines = gst_structure_get_value (input, oct::lines_field (input));
+    GstStructure *output =
+        gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING, "static", "num_tensors",
+            G_TYPE_INT, 1, "types", G_TYPE_STRING, "float32", nullptr);
+    if (lines && G_VALUE_HOLDS_INT (lines)) {
+      opencl::ArrayFormat array = {
+          opencl::NumberType::f32, {2, gsize (g_value_get_int (lines))}};
+      if (surfaces > 1)
+        array.shape.insert (array.shape.begin (), surfaces);
+      opencl::set_array_fields (output, array);
+    }
+    oct::copy_field (output, "framerate", input, "framerate");
+    oct::append_on_device (outputs, output);
+  }
+  return outputs;
 }
 
 static GstCaps *
 gst_oct_surface_transform_caps (
-    GstBaseTransform *, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  GstCaps *result = direction == GST_PAD_SINK
-                        ? gst_caps_new_empty ()
-                        : gst_static_pad_template_get_caps (&sink_template);
-  for (guint n = 0; direction == GST_PAD_SINK && n < gst_caps_get_size (caps); n++) {
-    const GstStructure *input = gst_caps_get_structure (caps, n);
-    oct::append_on_device (result,
-        output_of (input, gst_structure_get_value (input, oct::lines_field (input))));
-  }
-  return opencl::filtered_caps (result, filter);
+  const guint surfaces = GST_OCT_SURFACE (base)->settings->current ().surfaces;
+  return opencl::filtered_caps (direction == GST_PAD_SINK
+                                    ? outputs_of (caps, surfaces)
+                                    : gst_static_pad_template_get_caps (&sink_template),
+      filter);
 }
 
 /* --- the work --- */
@@ -132,22 +277,21 @@ check_settings (const SurfaceSettings &wanted, GError **error)
 
 static gboolean
 gst_oct_surface_set_formats (
-    GstOpenCLFilter *filter, GstCaps *input, GstCaps *, GError **error)
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOctSurface *self = GST_OCT_SURFACE (filter);
   SurfaceWork &work = *self->work;
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   if (!oct::parse_depth_layout (input, false, work.input))
     return REFUSE_FORMAT (error, "unsupported caps, expected depths or B-scan images");
-  auto fits = [] (const SurfaceSettings &) { return true; };
-  if (!self->settings->adopt (check_settings, fits, error))
+  auto outputs = [&] (const SurfaceSettings &wanted) {
+    return outputs_of (input, wanted.surfaces);
+  };
+  if (!opencl::adopt_for_caps (*self->settings, GST_BASE_TRANSFORM (self), output,
+          outputs, check_settings, error))
     return FALSE;
   work.in_force = self->settings->current ();
-  const std::string options = oct::options_of (work.input);
-  return work.find.create (context, KERNELS, "find_surface", options.c_str (), error)
-         && work.smooth.create (
-             context, KERNELS, "smooth_surface", options.c_str (), error)
-         && work.found.resize (context, work.input.lines * sizeof (cl_float), error);
+  return work.create (context, error) && work.resize (context, error);
 }
 
 static void
@@ -157,9 +301,13 @@ gst_oct_surface_begin_frame (GstOpenCLFilter *filter, GstBuffer *)
   if (!self->settings->is_started ())
     return;
   self->settings->update ([&] (const SurfaceSettings &wanted, GError **error) {
-    if (!check_settings (wanted, error))
+    SurfaceSettings &in_force = self->work->in_force;
+    auto outputs = [&] (GstCaps *input) { return outputs_of (input, wanted.surfaces); };
+    if (!check_settings (wanted, error)
+        || (wanted.surfaces != in_force.surfaces
+            && !oct::renegotiate (self, outputs, error)))
       return false;
-    self->work->in_force = wanted;
+    in_force = wanted;
     return true;
   });
 }
@@ -169,21 +317,10 @@ gst_oct_surface_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   SurfaceWork &work = *GST_OCT_SURFACE (filter)->work;
-  const SurfaceSettings &settings = work.in_force;
-  const guint start = work.input.first_depth;
-  const guint first = settings.depth_from - std::min (settings.depth_from, start);
-  if (!oct::check_frame_alignment (input, work.input.bytes, error)
-      || !oct::check_volume_alignment (output, opencl::NumberType::f32, error))
-    return FALSE;
-  const oct::PlacedBScan from (input, work.input);
-  cl_mem target = output->data;
-  const cl_float step =
-      work.input.depth_step > 0 ? cl_float (work.input.depth_step) : cl_float (NAN);
-  return work.find.launch (queue, from.lines, 1, error, from, cl_uint (first),
-             cl_float (settings.level), cl_uint (settings.depth_smooth / 2),
-             work.found ())
-         && work.smooth.launch (queue, from.lines, 1, error, work.found (), from.lines,
-             cl_uint (settings.line_smooth / 2), cl_float (start), step, target);
+  return oct::check_frame_alignment (input, work.input.bytes, error)
+         && oct::check_volume_alignment (output, opencl::NumberType::f32, error)
+         && work.find_edges (input, queue, error)
+         && work.find_surfaces (output->data, queue, error);
 }
 
 /* --- the class --- */

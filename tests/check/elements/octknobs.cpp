@@ -278,10 +278,12 @@ make_knobs ()
       {"octregister", "lateral-shift", "lateral-shift=0", "lateral-shift=3"},
       {"octregister", "b-scan-shift", "b-scan-shift=0", "b-scan-shift=1"},
       {"octregister", "min-correlation", "min-correlation=-1", "min-correlation=1"},
-      {"octsurface", "level", "level=10", "level=20"},
-      {"octsurface", "depth-smooth", "level=10 depth-smooth=1", "depth-smooth=5"},
-      {"octsurface", "line-smooth", "level=10 line-smooth=1", "line-smooth=5"},
-      {"octsurface", "depth-from", "level=10 depth-from=0", "depth-from=9"},
+      {"octsurface", "level", "depth-smooth=1 level=-1000", "level=1000"},
+      {"octsurface", "depth-smooth", "depth-smooth=1", "depth-smooth=3"},
+      {"octsurface", "line-smooth", "depth-smooth=1 line-smooth=1", "line-smooth=5"},
+      {"octsurface", "depth-from", "depth-smooth=1 depth-from=0", "depth-from=16"},
+      {"octsurface", "surfaces", "depth-smooth=1 surfaces=1", "surfaces=3"},
+      {"octsurface", "max-slope", "depth-smooth=1 max-slope=0", "max-slope=4"},
       {"octrender", "mode", "max=100 mode=maximum", "mode=alpha"},
       {"octrender", "azimuth", "azimuth=0", "azimuth=30"},
       {"octrender", "elevation", "elevation=0", "elevation=30"},
@@ -349,6 +351,9 @@ const std::set<std::string> actions = {"octwindowinterp settings", "octflatten s
 const std::set<std::string> need_bright_tissue = {
     "octangio projection-resolved", "octangio projection-ratio"};
 
+/* This needs straight lines above tissue; octsurface.py has them. */
+const std::set<std::string> need_straight_lines = {"octsurface ignore"};
+
 /* These need more repeats than the groups here have, or fill a window before the first
  * output; octdynamic.py sets them. */
 const std::set<std::string> need_many_repeats = {
@@ -381,10 +386,14 @@ run_with (const Knob &knob, const std::string &chain, const std::string &first,
 {
   const NamedFiles files (contents ());
   const std::string &between = chains.at (chain);
-  Pipeline pipeline (text ("octtestsrc name=octtestsrc num-buffers=%u level=200 ! "
+  /* A surface needs tissue above the noise. */
+  Pipeline pipeline (text ("octtestsrc name=octtestsrc num-buffers=%u level=200%s ! "
                            "video/x-raw(memory:OpenCLMemory),width=%u,height=24,"
                            "framerate=10/1 ! ",
-                         n_frames, chain == "clocked" ? 256 : 64)
+                         n_frames, chain == "surface" ? " noise=1" : "",
+                         chain == "clocked"   ? 256
+                         : chain == "surface" ? 128
+                                              : 64)
                      + between + " ! opencldownload ! appsink name=out sync=false");
   set_together (pipeline[knob.element], files.put_into (knob.was));
   set_together (pipeline[knob.element], files.put_into (first));
@@ -523,6 +532,11 @@ struct Place {
   gsize margin = 0; /* depths at both ends that depend on others */
 };
 
+const std::string en_face = "slab-depths=7 db-min=-30 db-max=30 ! video/x-raw(ANY)",
+                  surface = "F32LE ! octsurface depth-smooth=1",
+                  slab =
+                      "F32LE ! octvolume surface=true surface-level=15 surface-smooth=1";
+
 const gsize place_start = 6, place_depths = 64, place_lines = 21, place_row = 24;
 
 /* Frames that a chain outputs, as numbers, with -1 for NAN */
@@ -530,11 +544,11 @@ std::vector<depths::Values>
 frames_of (const Place &place, guint start, const std::string &setting)
 {
   Pipeline pipeline (
-      text ("octtestsrc num-buffers=4 level=200 ! video/x-raw(ANY),width=128,"
+      text ("octtestsrc num-buffers=4 level=200%s ! video/x-raw(ANY),width=128,"
             "height=21,framerate=10/1 ! octscan b-scans=4 ! octwindowinterp "
             "wavelength-min=1187 wavelength-max=1433 ! octfft depth-step=2 "
             "depth-start=%u ! application/x-oct(ANY),format=",
-          start)
+          place.chain == surface ? " noise=1" : "", start)
       + place.chain + " " + setting + " " + place.both
       + " ! opencldownload ! appsink name=out sync=false");
   std::vector<depths::Values> frames;
@@ -571,10 +585,6 @@ common_part (const Place &place, const depths::Values &frame, gsize start)
   return place.axis == Place::none ? frame : part;
 }
 
-const std::string en_face = "slab-depths=7 db-min=-30 db-max=30 ! video/x-raw(ANY)",
-                  surface = "F32LE ! octsurface level=15 depth-smooth=1",
-                  slab =
-                      "F32LE ! octvolume surface=true surface-level=15 surface-smooth=1";
 } // namespace
 
 TEST_ROWS (test_oct_places_in_cropped_depths,
@@ -591,7 +601,6 @@ TEST_ROWS (test_oct_places_in_cropped_depths,
             3},
         {"CF32LE ! octdynamic repeats=4", "", ""},
         {surface, "depth-from=12", "depth-from=12", "line-smooth=3", Place::none},
-        {surface, "depth-from=6", "depth-from=2", "", Place::none},
         {"F32LE ! octvolume", "slab-start=16", "slab-start=10", en_face, Place::none},
         {"F32LE ! octvolume slab-unit=um", "slab-start=32", "slab-start=20", en_face,
             Place::none},
@@ -668,7 +677,7 @@ TEST_ROWS (test_oct_strides_and_offsets,
         {"octvolume b-scans=2 slab-start=5 slab-depths=9", {"GRAY8", "CF32LE", "F32LE"}},
         {"octvolume b-scans=2 ! capsfilter caps=other/tensors(ANY)",
             {"GRAY8", "GRAY16_LE", "CF32LE"}},
-        {"octsurface level=30 depth-from=4", {"GRAY8", "GRAY16_LE", "CF32LE", "F32LE"}},
+        {"octsurface depth-from=4", {"GRAY8", "GRAY16_LE", "CF32LE", "F32LE"}},
         {"octdisplay", {"CF32LE", "F32LE"}},
         {"octangio repeats=2", {"CF32LE"}},
         {"octdoppler quantity=phase window-depths=3", {"CF32LE"}},
@@ -727,6 +736,7 @@ TEST (test_oct_knobs_are_all_tested)
 {
   std::set<std::string> known = actions;
   known.insert (need_bright_tissue.begin (), need_bright_tissue.end ());
+  known.insert (need_straight_lines.begin (), need_straight_lines.end ());
   known.insert (need_many_repeats.begin (), need_many_repeats.end ());
   for (const Knob &knob : make_knobs ())
     known.insert (knob.element + " " + knob.name);

@@ -361,7 +361,7 @@ def check_phantom():
     """Moving cells of octtestsrc: light of moving scatterers alone has a log variance of
     (10 / ln 10)^2 pi^2 / 6 dB^2. Twice the rate is twice the swiftness. Static layers are dark."""
     with tempfile.TemporaryDirectory() as folder:
-        surface = of_phantom(folder, "application/x-oct(ANY),format=F32LE ! octsurface level=41", 0)[0]
+        surface = of_phantom(folder, "application/x-oct(ANY),format=F32LE ! octsurface", 0)[0]
         aliv, liv, swiftness = (of_phantom(folder, f"octdynamic repeats=32 quantity={quantity}", 8)
                                 for quantity in ("aliv", "liv", "swiftness"))
         away = np.abs(np.arange(256) - 127.5) * 3000 / 256 > 900  # from the fovea, in um

@@ -303,22 +303,6 @@ def test_scanner():
         check(f"line {line} of a sinusoidal scan", same, 0.8 * expected, 1.0001)
 
 
-def surfaces(depths, level, smooth, lines, first):
-    """The surface by its definition, in double precision: crossing of the level, then the median"""
-    found = np.full(depths.shape[:2], np.nan)
-    for place in np.ndindex(*found.shape):
-        line, reach = depths[place].astype(float), smooth // 2
-        means = np.array([line[max(d - reach, 0) : d + reach + 1].mean() for d in range(line.size)])
-        above = np.flatnonzero(means[first:] > level)
-        if above.size:
-            d = above[0] + first
-            part = (means[d] - level) / (means[d] - means[d - 1]) if d else 0
-            found[place] = d - (part if 0 <= part <= 1 else 0)
-    reach = lines // 2
-    return np.array([[np.nanmedian(scan[max(n - reach, 0) : n + reach + 1]) if np.isfinite(scan[max(n - reach, 0) : n + reach + 1]).any()
-                      else np.nan for n in range(scan.size)] for scan in found])  # fmt: skip
-
-
 def truth_of(boundaries, attenuations, bins):
     """Attenuation in 1/mm at each depth of layers that begin at `boundaries` (layers, frames, lines)"""
     layer = (bins >= np.array(boundaries)[..., None]).sum(axis=0)
@@ -353,24 +337,24 @@ def wavy(depth, undulation, random, frames=3, lines=256):
 
 
 def test_surface():
-    """octsurface gives numbers as its definition says, and the surface within 1.5 depths."""
+    """octsurface finds the surface within 1.5 depths, in decibels, amplitudes and CF32LE."""
     for seed in 31, 32, 33:
         random = np.random.default_rng(seed)
         surface = wavy(random.uniform(60, 150), 15, random)
         with tempfile.TemporaryDirectory() as folder:
             step = layered(folder, [surface, surface + 15], (6.0, 2.4), random) * 1000
-            levels = "depth-start=16 ! application/x-oct(ANY),domain=depth,format=F32LE"
-            depths = measured(folder, levels)
-            found, bright = (measured(folder, f"{levels} ! octsurface {settings}") for settings in (
-                "level=41", "level=52 depth-smooth=3 line-smooth=1"))
-        for got, settings in (found, (41, 5, 9, 0)), (bright, (52, 3, 1, 0)):
-            expected = surfaces(depths, *settings) + 16
-            assert np.array_equal(np.isnan(got[:, 0]), np.isnan(expected))
-            assert np.nanmax(np.abs(got[:, 0] - expected)) < 1e-3
-            assert np.nanmax(np.abs(got[:, 1] / got[:, 0] / step - 1)) < 1e-5
-        off = np.abs(found[:, 0] - surface)
-        check(f"surface of seed {seed}, share within 1.5 depths", (off < 1.5).mean(), 0.97, 1)
-        check("and its rms error", np.sqrt((off**2).mean()), 0, 0.8)
+            caps = "application/x-oct(ANY),domain=depth,format"
+            found, linear, complex_, deep = (measured(folder, settings) for settings in (
+                f"depth-start=16 ! {caps}=F32LE ! octsurface",
+                f"depth-start=16 scale=linear ! {caps}=F32LE ! octsurface level=41",
+                f"! {caps}=CF32LE ! octsurface level=41",
+                f"! {caps}=F32LE ! octsurface level=100"))
+        assert np.nanmax(np.abs(found[:, 1] / found[:, 0] / step - 1)) < 1e-5
+        assert np.isnan(deep).all()
+        for name, got in ("decibels", found), ("amplitudes", linear), ("complex", complex_):
+            off = np.abs(got[:, 0] - surface)
+            check(f"seed {seed} in {name}, share within 1.5 depths", (off < 1.5).mean(), 0.97, 1)
+            check("and its rms error", np.sqrt((off**2).mean()), 0, 0.8)
 
 
 def test_attenuation():
