@@ -155,6 +155,7 @@ variance_curve (const FLOATS *series, FLOATS *curve)
   FLOATS sums[FRAMES + 1], squares[FRAMES + 1];
   sum_up (series, sums, squares);
   /* Squares of the sums of all windows of a length, added up */
+  UNROLL
   for (uint lag = 0; lag < LAGS; lag++)
     curve[lag] = 0.0f;
   UNROLL
@@ -366,6 +367,7 @@ curves (REPEATS, global uchar *restrict powers, ulong powers_offset,
   const FLOATS power = read_series (&of, at, series, &measured);
   STORE (power, (global float *)(powers + powers_offset) + at);
   variance_curve (series, curve);
+  UNROLL
   for (uint lag = 0; lag < LAGS; lag++)
     STORE (select ((FLOATS)NAN, curve[lag], measured),
         output + lag * (size_t)depths * lines + at);
@@ -402,6 +404,7 @@ fit_means (global const float *restrict curves, uint depths, uint lines, Dynamic
 
   FLOATS curve[LAGS], height, rate;
   INTS measured = (INTS)0;
+  UNROLL
   for (uint lag = 0; lag < LAGS; lag++) {
     FLOATS sum = 0.0f, count = 0.0f;
     for (int by = -1; by <= 1; by++) {
