@@ -70,8 +70,9 @@ G_DECLARE_FINAL_TYPE (GstOctSurface, gst_oct_surface, GST, OCT_SURFACE, GstOpenC
 
 namespace {
 const guint most_surfaces = 3, most_slope = 16;
-const cl_uint tilt_parts = 24; /* tilt of straight lines: up to 2 / 24 of the depths */
-const gsize least_lines = 16;  /* minimum number of A-lines to search straight lines */
+const gsize local_depths = 2560; /* whose scores fit into 32 KiB of local memory */
+const cl_uint tilt_parts = 24;   /* tilt of straight lines: up to 2 / 24 of the depths */
+const gsize least_lines = 16;    /* minimum number of A-lines to search straight lines */
 const cl_float silence = -119.99f; /* dB, just above the lowest level of octfft */
 const cl_int mark_reach = 4;       /* depths next to a straight line */
 
@@ -128,8 +129,8 @@ struct SurfaceWork {
   oct::DepthLayout input;
   SurfaceSettings in_force;
   opencl::Kernel levels_kernel, smooth, edge, mark, trace, locate;
-  opencl::WorkBuffer levels, smoothed, edges, ridges, marks, strengths, scores, paths,
-      qualities;
+  opencl::WorkBuffer levels, smoothed, edges, ridges, marks, strengths, scores, steps,
+      paths, qualities;
   gsize group = 1; /* work-group size of `edge` and `trace` */
 
   bool create (GstOpenCLContext *context, GError **error);
@@ -138,6 +139,7 @@ struct SurfaceWork {
   bool find_surfaces (cl_mem output, cl_command_queue queue, GError **error);
 
 private:
+  bool has_local_rows () const { return input.depths <= local_depths; }
   cl_uint depths () const { return cl_uint (input.depths); }
   cl_uint lines () const { return cl_uint (input.lines); }
 };
@@ -152,9 +154,10 @@ SurfaceWork::create (GstOpenCLContext *context, GError **error)
               ? 1
               : std::min<gsize> (256, opencl::largest_group (context));
   for (;; group /= 2) {
-    const std::string options = oct::options_of (input) + scale
-                                + " -DMAX_SLOPE=" + std::to_string (most_slope)
-                                + " -DGROUP=" + std::to_string (group);
+    const std::string options =
+        oct::options_of (input) + scale + " -DMAX_SLOPE=" + std::to_string (most_slope)
+        + " -DLOCAL_DEPTHS=" + std::to_string (has_local_rows () ? local_depths : 0)
+        + " -DGROUP=" + std::to_string (group);
     for (const auto &[kernel, name] : {std::pair (&levels_kernel, "find_levels"),
              {&smooth, "smooth_levels"}, {&edge, "find_edges"}, {&mark, "mark_lines"},
              {&trace, "trace_surface"}, {&locate, "locate_surfaces"}})
@@ -175,8 +178,9 @@ SurfaceWork::resize (GstOpenCLContext *context, GError **error)
          && ridges.resize (context, values, error)
          && marks.resize (context, values, error)
          && strengths.resize (context, 2 * input.lines * size, error)
-         && scores.resize (
-             context, (input.depths + 2 * most_slope) * input.lines * size, error)
+         && scores.resize (context,
+             has_local_rows () ? 0 : 2 * (input.depths + 2 * most_slope) * size, error)
+         && steps.resize (context, values, error)
          && paths.resize (context, most_surfaces * input.lines * sizeof (cl_int), error)
          && qualities.resize (context, most_surfaces * size, error);
 }
@@ -211,7 +215,7 @@ SurfaceWork::find_surfaces (cl_mem output, cl_command_queue queue, GError **erro
   for (cl_uint n = 0; n < in_force.surfaces; n++)
     if (!trace.launch_groups (queue, 1, group, error, edges (), marks (), strengths (),
             depths (), lines (), cl_uint (in_force.max_slope), 2 * window, n, scores (),
-            paths (), qualities ()))
+            steps (), paths (), qualities ()))
       return false;
   return locate.launch (queue, lines (), in_force.surfaces, error, levels (), edges (),
       qualities (), paths (), depths (), lines (), cl_uint (in_force.surfaces), window,

@@ -202,22 +202,87 @@ is_taken (Taken taken, int depth, int gap)
   return depth < taken.end || abs (depth - taken.other) < (uint)gap;
 }
 
+/* Two rows of scores, with MAX_SLOPE values more at both ends. Those of up to LOCAL_DEPTHS
+ * depths are in local memory, others in `scores`. */
+#if LOCAL_DEPTHS
+#define ROWS local float
+#else
+#define ROWS global float
+#endif
+
+/* Score of a depth, and in `step` where the best path to it comes from */
+float
+best_before (ROWS *before, uint slope, int *step)
+{
+  float best = before[0];
+  *step = 0;
+  for (int n = 1; n <= (int)slope; n++) {
+    const float loss = SLOPE_LOSS * (float)n;
+    const float left = before[-n] - loss, right = before[n] - loss;
+    *step = left > best ? -n : *step;
+    best = max (best, left);
+    *step = right > best ? n : *step;
+    best = max (best, right);
+  }
+  return best;
+}
+
+/* A-lines whose steps are read together, for the depths that a path can reach in them */
+#define BLOCK 16
+#define MOST_REACH (BLOCK * MAX_SLOPE)
+
+/* Follows the steps from a depth of the last A-line. Writes the path, without regard to
+ * edges. */
+void
+follow_steps (global const char *steps, uint depths, uint lines, uint slope,
+    global int *path, local int *depth, local char *block)
+{
+  const uint item = get_local_id (0);
+  const int reach = BLOCK * (int)slope, width = 2 * reach + 1;
+  for (uint end = lines; end > 0; end -= min (end, (uint)BLOCK)) {
+    const int first = *depth - reach;
+    const uint count = min (end, (uint)BLOCK);
+    for (int n = item; n < (int)count * width; n += GROUP) {
+      const int at = first + n % width;
+      const bool is_inside = at >= 0 && at < (int)depths;
+      block[n] =
+          is_inside ? steps[(end - 1 - (uint)(n / width)) * (size_t)depths + (uint)at] : 0;
+    }
+    WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+    if (item == 0) {
+      int at = *depth;
+      for (uint n = 0; n < count; n++) {
+        path[end - 1 - n] = at;
+        at += block[(int)n * width + at - first];
+      }
+      *depth = at;
+    }
+    WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  }
+}
+
 /* Finds the path of the greatest sum of edges, by dynamic programming in one work-group. Its
  * depth changes by up to `slope` between adjacent A-lines. Edges count relative to the
  * median of `strengths`.
  *
  * index: number of paths before it, which it does not cross
- * scores: has MAX_SLOPE values more at both ends of each A-line
+ * steps: where the best path to each depth comes from
  * qualities: mean edge of the path, infinite if it may be noise */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 trace_surface (global const float *restrict edges, global const uchar *restrict marks,
     global const float *restrict strengths, uint depths, uint lines, uint slope, int gap,
-    uint index, global float *restrict scores, global int *restrict paths,
-    global float *restrict qualities)
+    uint index, global float *restrict scores, global char *restrict steps,
+    global int *restrict paths, global float *restrict qualities)
 {
-  local float median;
-  const uint item = get_local_id (0);
-  const size_t row = depths + 2 * MAX_SLOPE;
+#if LOCAL_DEPTHS
+  local float rows[2 * (LOCAL_DEPTHS + 2 * MAX_SLOPE)];
+#else
+  global float *rows = scores;
+#endif
+  local char block[BLOCK * (2 * MOST_REACH + 1)];
+  local float median, sums[GROUP], noises[GROUP];
+  local int depth;
+  const uint item = get_local_id (0), row = depths + 2 * MAX_SLOPE;
   for (uint line = item; line < lines; line += GROUP) {
     const float own = strengths[line];
     uint rank = 0;
@@ -225,60 +290,56 @@ trace_surface (global const float *restrict edges, global const uchar *restrict 
       rank += strengths[n] < own || (strengths[n] == own && n < line);
     if (rank == lines / 2)
       median = own;
-    for (uint n = 0; n < MAX_SLOPE; n++) {
-      scores[line * row + n] = -INFINITY;
-      scores[line * row + MAX_SLOPE + depths + n] = -INFINITY;
-    }
   }
+  for (uint n = item; n < MAX_SLOPE; n += GROUP)
+    for (uint at = 0; at < 2 * row; at += row)
+      rows[at + n] = rows[at + MAX_SLOPE + depths + n] = -INFINITY;
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   const float factor = 1.0f / max (median, 1e-6f);
   for (uint line = 0; line < lines; line++) {
     const Taken taken = find_taken (paths, lines, line, index, gap);
-    global float *now = scores + line * row + MAX_SLOPE;
-    for (uint depth = item; depth < depths; depth += GROUP) {
-      const size_t place = line * (size_t)depths + depth;
+    ROWS *now = rows + line % 2 * row + MAX_SLOPE;
+    ROWS *before = rows + (line + 1) % 2 * row + MAX_SLOPE;
+    for (uint at = item; at < depths; at += GROUP) {
+      const size_t place = line * (size_t)depths + at;
       float score = clamp (edges[place] * factor, -1.0f, MOST_SCORE);
       if (marks[place])
         score = min (score, score * MARKED);
-      if (is_taken (taken, (int)depth, gap))
+      if (is_taken (taken, (int)at, gap))
         score = TAKEN;
-      float best = 0.0f;
-      if (line > 0) {
-        global const float *before = now + depth - row;
-        best = before[0];
-        for (uint n = 1; n <= slope; n++)
-          best = max (best, max (before[-(int)n], before[n]) - SLOPE_LOSS * (float)n);
-      }
-      now[depth] = best + score;
+      int step = 0;
+      const float best = line > 0 ? best_before (before + at, slope, &step) : 0.0f;
+      now[at] = best + score;
+      steps[place] = (char)step;
     }
-    WAIT_FOR_GROUP (CLK_GLOBAL_MEM_FENCE);
+    WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
-  if (item > 0)
-    return;
-  global const float *end = scores + (lines - 1) * row + MAX_SLOPE;
-  int depth = 0;
-  for (uint n = 1; n < depths; n++)
-    depth = end[n] > end[depth] ? (int)n : depth;
+  ROWS *end = rows + (lines - 1) % 2 * row + MAX_SLOPE;
+  if (item == 0) {
+    depth = 0;
+    for (uint n = 1; n < depths; n++)
+      depth = end[n] > end[depth] ? (int)n : depth;
+  }
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+  global int *path = paths + index * lines;
+  follow_steps (steps, depths, lines, slope, path, &depth, block);
   float sum = 0.0f, noise = 0.0f;
-  for (uint line = lines; line-- > 0;) {
-    const float edge = edges[line * (size_t)depths + (uint)depth];
+  for (uint line = item; line < lines; line += GROUP) {
+    const float edge = edges[line * (size_t)depths + (uint)path[line]];
     const Taken taken = find_taken (paths, lines, line, index, gap);
-    const bool is_free = edge > NO_EDGE && !is_taken (taken, depth, gap);
-    paths[index * lines + line] = is_free ? depth : NO_DEPTH;
+    if (edge <= NO_EDGE || is_taken (taken, path[line], gap))
+      path[line] = NO_DEPTH;
     sum += max (edge, 0.0f);
     noise += strengths[lines + line];
-    if (line == 0)
-      break;
-    global const float *before = scores + (line - 1) * row + MAX_SLOPE + (uint)depth;
-    float best = before[0];
-    int step = 0;
-    for (int n = 1; n <= (int)slope; n++)
-      for (int side = -n; side <= n; side += 2 * n) {
-        const float score = before[side] - SLOPE_LOSS * (float)n;
-        step = score > best ? side : step;
-        best = max (best, score);
-      }
-    depth += step;
+  }
+  sums[item] = sum;
+  noises[item] = noise;
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+  if (item > 0)
+    return;
+  for (uint n = 1; n < GROUP; n++) {
+    sum += sums[n];
+    noise += noises[n];
   }
   qualities[index] = sum > LEAST_QUALITY * noise ? sum / (float)lines : INFINITY;
 }
