@@ -326,7 +326,7 @@ DynamicFilter::prepare (GstOpenCLContext *context, GError **error)
   const bool averages = in_force.averages ();
   const std::string wanted = options ();
   const bool builds = built != wanted;
-  const gsize values = averages ? input.depths * input.lines * (in_force.repeats - 1) : 0;
+  const gsize values = averages ? input.depths * input.lines * in_force.repeats : 0;
   const gsize width = oct::Widths::of_device (context).width;
   built.clear ();
   if (!group.prepare (element (), in_force.repeats, input, in_force.shifts, builds,

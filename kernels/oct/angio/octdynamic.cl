@@ -351,7 +351,9 @@ write_value (FLOATS value, INTS measured, const FLOATS *bands, FLOATS power, Dyn
 }
 
 #if AVERAGES
-/* Writes the curve of each depth, NaN where it is not measured. */
+/* Rows of an A-line: the curve by lag, and then 1 where it is measured, else all are 0 */
+#define ROWS (LAGS + 1)
+
 kernel void
 curves (REPEATS, global uchar *restrict powers, ulong powers_offset,
     global float *restrict output)
@@ -367,10 +369,11 @@ curves (REPEATS, global uchar *restrict powers, ulong powers_offset,
   const FLOATS power = read_series (&of, at, series, &measured);
   STORE (power, (global float *)(powers + powers_offset) + at);
   variance_curve (series, curve);
+  global float *to = output + line * ROWS * (size_t)depths + depth;
   UNROLL
   for (uint lag = 0; lag < LAGS; lag++)
-    STORE (select ((FLOATS)NAN, curve[lag], measured),
-        output + lag * (size_t)depths * lines + at);
+    STORE (select ((FLOATS)0.0f, curve[lag], measured), to + lag * (size_t)depths);
+  STORE (select ((FLOATS)0.0f, (FLOATS)1.0f, measured), to + LAGS * (size_t)depths);
 }
 
 /* The neighbour `by` of `at` among `count`. The one beyond an end is that on the other
@@ -383,15 +386,6 @@ neighbour (size_t at, int by, uint count)
   return clamp (other, 0, (int)count - 1);
 }
 
-/* Adds the values that are measured, and counts them. */
-void
-add_measured (FLOATS values, FLOATS *sum, FLOATS *count)
-{
-  const INTS measured = values == values;
-  *sum += select ((FLOATS)0.0f, values, measured);
-  *count += select ((FLOATS)0.0f, (FLOATS)1.0f, measured);
-}
-
 /* Fits the mean of the curves of 3 x 3 depths. */
 kernel void
 fit_means (global const float *restrict curves, uint depths, uint lines, Dynamics with,
@@ -402,30 +396,31 @@ fit_means (global const float *restrict curves, uint depths, uint lines, Dynamic
   if (depth >= depths || line >= lines)
     return;
 
-  FLOATS curve[LAGS], height, rate;
-  INTS measured = (INTS)0;
+  const size_t of_line = ROWS * (size_t)depths;
+  const size_t before = neighbour (depth, -1, depths);
+  const size_t behind = neighbour (depth + WIDTH - 1, 1, depths);
+  global const float *own = curves + line * of_line;
+  global const float *above = curves + neighbour (line, -1, lines) * of_line;
+  global const float *below = curves + neighbour (line, 1, lines) * of_line;
+  const INTS measured = STORED (own + LAGS * (size_t)depths + depth) > 0.5f;
+  FLOATS curve[ROWS], height, rate;
   UNROLL
-  for (uint lag = 0; lag < LAGS; lag++) {
-    FLOATS sum = 0.0f, count = 0.0f;
-    for (int by = -1; by <= 1; by++) {
-      global const float *values =
-          curves + (lag * (size_t)lines + neighbour (line, by, lines)) * depths;
-      const FLOATS middle = STORED (values + depth);
-      const float before = values[neighbour (depth, -1, depths)];
-      const float behind = values[neighbour (depth + WIDTH - 1, 1, depths)];
-      if (by == 0)
-        measured = middle == middle;
-      add_measured (middle, &sum, &count);
+  for (uint row = 0; row < ROWS; row++, above += depths, own += depths, below += depths) {
+    const FLOATS sum =
+        STORED (above + depth) + STORED (own + depth) + STORED (below + depth);
+    const float left = above[before] + own[before] + below[before];
+    const float right = above[behind] + own[behind] + below[behind];
 #if WIDTH == 1
-      add_measured (before, &sum, &count);
-      add_measured (behind, &sum, &count);
+    curve[row] = sum + left + right;
 #else
-      add_measured ((FLOATS)(before, middle.s0123, middle.s456), &sum, &count);
-      add_measured ((FLOATS)(middle.s123, middle.s4567, behind), &sum, &count);
+    curve[row] = sum + (FLOATS)(left, sum.s0123, sum.s456)
+                 + (FLOATS)(sum.s123, sum.s4567, right);
 #endif
-    }
-    curve[lag] = sum / fmax (count, 1.0f);
   }
+  const FLOATS part = 1.0f / fmax (curve[LAGS], 1.0f);
+  UNROLL
+  for (uint lag = 0; lag < LAGS; lag++)
+    curve[lag] *= part;
   fit_curve (curve, table, with, &height, &rate);
   write_value (QUANTITY == SWIFTNESS ? with.rate * rate : height, measured, &height,
       STORED ((global const float *)(powers + powers_offset) + line * depths + depth),
