@@ -353,7 +353,7 @@ struct Region {
   {
     gdouble score;
     return param && gst_structure_get_double (param, "score", &score) ? opencl::text_of (
-               "%s %.0f %%", type (), std::floor (100 * CLAMP (score, 0, 1)))
+               "%s %.0f %%", type (), std::round (100 * CLAMP (score, 0, 1)))
                                                                       : type ();
   }
   const gchar *type () const

@@ -30,7 +30,7 @@ new_debian "$user" "$suite"
 { mkdir -p "$installed" && cp "$built"/*.deb "$installed"; } || refuse "no packages"
 check "their installation" "$user" \
   'apt-get -q update && apt-get -qy install /root/built/*.deb && opencl-devices cpu \
-    && opencl-key --help && opencl-view --help && oct-process --help && oct-calibrate --help \
+    && opencl-detect --help && opencl-key --help && opencl-view --help && oct-process --help && oct-calibrate --help \
     && opencl-bench --help'
 check "README and documents as installed" "$user" \
   'apt-get -qy install --no-install-recommends gstreamer1.0-plugins-bad gstreamer1.0-x \

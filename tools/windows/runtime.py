@@ -39,6 +39,10 @@ def oct_process():
     run_module("oct-process", "gstopencl.batch")
 
 
+def opencl_detect():
+    run_module("opencl-detect", "gstopencl.detect")
+
+
 def opencl_key():
     run_module("opencl-key", "gstopencl.keying.main")
 

@@ -16,7 +16,7 @@ import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = "gstopencl_windows"
-PROGRAMS = ["oct-process", "opencl-key", "opencl-view", "oct-calibrate", "opencl-devices"]
+PROGRAMS = ["oct-process", "opencl-detect", "opencl-key", "opencl-view", "oct-calibrate", "opencl-devices"]
 METADATA = """Metadata-Version: 2.1
 Name: gst-opencl
 Version: {version}

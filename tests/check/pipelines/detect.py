@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""Promises: detect.sh and classify.sh draw what a network finds, into pictures and films. Names of
-files may have any characters. Wrong options are refused with the reason.
+"""Promises: opencl-detect prints what a network finds in pictures and films, as JSON lines or CSV,
+and draws it. Names of files may have any characters. Wrong options are refused with the reason.
 
 With "faces" it finds the face in a photograph, if network and photograph are in the user's cache.
 
-usage: detect.py PIPELINES-FOLDER TOOLS-FOLDER BUILD-FOLDER [faces]
+usage: detect.py OPENCL-DETECT TOOLS-FOLDER [faces]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import csv
 import functools
 import glob
+import io
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,27 +24,27 @@ import numpy as np
 
 from hostilenames import HOSTILE
 
-PIPELINES, TOOLS, BUILD = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
-os.environ["GST_OPENCL_BUILD"] = str(BUILD)
+PROGRAM, TOOLS = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 sys.path.insert(0, str(TOOLS))
 WIDTH, HEIGHT = 256, 128
 
 
-def run(script, *options):
-    print(script, *options, flush=True)
-    return subprocess.run([PIPELINES / script, *options], capture_output=True, text=True,
-                          timeout=200, check=False)
+def run(*options):
+    print(*options, flush=True)
+    return subprocess.run([PROGRAM, *options], capture_output=True, text=True, timeout=200,
+                          check=False)
 
 
-def made(script, *options):
-    done = run(script, *options)
+def made(*options):
+    done = run(*options)
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def refused(reason, script, *options):
-    done = run(script, *options)
-    assert done.returncode != 0 and reason in done.stderr, done.stderr
+def refused(status, reason, *options):
+    done = run(*options)
+    assert done.returncode == status and reason in done.stderr, done
+    assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
 def pixels(path, width=WIDTH, height=HEIGHT):
@@ -94,59 +98,96 @@ BOX = (96 - 6.4 * 4, 48 - 6.4 * 2, 160 + 6.4 * 4, 80 + 6.4 * 2)
 
 def check_detection():
     before = pixels("red.png")
-    made("detect.sh", "--model", "red.onnx", "--fit", "stretch", "--threshold", ".3", "red.png")
+    own = "--model", "red.onnx", "--fit", "stretch", "--threshold", ".3"
+    (line,) = made(*own, "--output", "detected.png", "red.png")
+    assert (line["file"], line["frame"], line["time"]) == ("red.png", 0, 0), line
+    (found,) = line["objects"]
+    near((*found["box"][:2], *np.add(found["box"][:2], found["box"][2:])), BOX)
+    assert found["label"] == "text" and found["class"] == 0 and 0.9 < found["score"] <= 1, found
     left, top, right, bottom = changed("detected.png", before)
     # A label is above the box.
     near((left, right, bottom), (BOX[0], BOX[2], BOX[3]))
     assert BOX[1] - 25 < top < BOX[1] - 10, top
     for film in "boxes.webm", "boxes.avi":
-        made("detect.sh", "--model", "red.onnx", "--fit", "stretch", "--output", film, "red.avi")
+        lines = made(*own, "--output", film, "red.avi")
+        assert [line["frame"] for line in lines] == list(range(5)), lines
+        assert np.allclose([line["time"] for line in lines], np.arange(5) / 25), lines
         left, top, right, bottom = changed(film, before)
         near((left, right, bottom), (BOX[0], BOX[2], BOX[3]), 3)
+
+
+def check_several():
+    """A folder, in rows; a file that fails is named and the others are done."""
+    os.mkdir("folder")
+    for name in "red.png", "red.avi":
+        shutil.copy(name, "folder")
+    pathlib.Path("folder/notes.txt").write_text("none")
+    own = "--model", "red.onnx", "--fit", "stretch", "--threshold", ".3"
+    done = run(*own, "--csv", "--results", "rows.csv", "--output", "drawn", "folder")
+    assert done.returncode == 0 and not done.stdout, done
+    rows = list(csv.DictReader(io.StringIO(pathlib.Path("rows.csv").read_text())))
+    assert [(row["file"], row["frame"]) for row in rows] == [
+        *(("folder/red.avi", str(n)) for n in range(5)), ("folder/red.png", "0")], rows
+    near([int(rows[0][name]) for name in ("x", "y", "width", "height")],
+         (BOX[0], BOX[1], BOX[2] - BOX[0], BOX[3] - BOX[1]), 2)
+    assert sorted(os.listdir("drawn")) == ["red.png", "red.webm"], os.listdir("drawn")
+    done = run(*own, "red.png", "red.onnx", "red.avi")
+    assert done.returncode == 1 and len(done.stdout.splitlines()) == 6, done
+    assert "red.onnx: " in done.stderr and "1 of 3 files failed" in done.stderr, done
+    with subprocess.Popen([PROGRAM, *own, "red.avi"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as reader:
+        reader.stdout.close()  # as head does
+        said = reader.stderr.read().decode()
+        assert reader.wait() == 1 and "Broken pipe" in said and "Traceback" not in said, said
 
 
 def check_classes():
     """Red has 6 % of the pixels, so all scores are near a third by softmax."""
     pathlib.Path("mean.txt").write_text("red\ngreen\nblue\n", encoding="utf-8")
+    own = "--model", "mean.onnx", "--method", "classification", "--fit", "stretch"
     before = pixels("red.png")
-    made("classify.sh", "--model", "mean.onnx", "--fit", "stretch", "red.png")
+    (line,) = made(*own, "--output", "classified.png", "red.png")
+    red = np.exp(32 * 64 / (HEIGHT * WIDTH))
+    expected = [("red", 0, red / (red + 2)), ("green", 1, 1 / (red + 2)), ("blue", 2, 1 / (red + 2))]
+    for found, (label, number, score) in zip(line["objects"], expected, strict=True):
+        assert (found["label"], found["class"]) == (label, number) and "box" not in found, line
+        assert abs(found["score"] - score) < 2e-3, (found, score)
     left, top, right, bottom = changed("classified.png", before)
     near((left, top), (0, 0))
     assert 40 < bottom < 70 and 60 < right < 110, (right, bottom)
-    made("classify.sh", "--model", "mean.onnx", "--top", "1", "--output", "one.png", "red.png")
+    (line,) = made(*own, "--top", "1", "--output", "one.png", "red.png")
+    assert [found["label"] for found in line["objects"]] == ["red"], line
     assert changed("one.png", before)[3] < bottom / 2
 
 
 def check_names():
-    """Also of the model, beside which a file of labels is taken. gst-launch-1.0 does not take names with
-    control characters."""
+    """Also of the model, beside which a file of labels is taken"""
     for name in HOSTILE:
-        if name.startswith("-"):
-            continue  # an option
         for source, target in ("red.png", f"{name}.png"), ("red.onnx", f"{name}.onnx"), \
                 ("mean.txt", f"{name}.txt"):
             if pathlib.Path(source) != pathlib.Path(target):
                 pathlib.Path(target).write_bytes(pathlib.Path(source).read_bytes())
-        run_or_refuse = made if name.isprintable() else functools.partial(refused, "control characters")
-        run_or_refuse("detect.sh", "--model", f"{name}.onnx", "--labels", f"{name}.txt",
-                      "--output", f"out{name}.png", f"{name}.png")
-        assert pathlib.Path(f"out{name}.png").exists() == name.isprintable(), name
+        (line,) = made("--model", f"{name}.onnx", "--labels", f"{name}.txt", "--threshold", ".3",
+                       "--output", f"out{name}.png", "--", f"{name}.png")
+        assert line["file"] == f"{name}.png" and line["objects"][0]["label"] == "red", line
+        assert pathlib.Path(f"out{name}.png").exists(), name
     assert not pathlib.Path("pwned").exists()
 
 
 def check_refusals():
-    refused("not-there: no such file", "detect.sh", "--model", "red.onnx", "not-there")
-    refused("--model none.onnx: no such file", "detect.sh", "--model", "none.onnx", "red.png")
-    refused("--threshold 2: expected a number from 0 to 1", "detect.sh", "--threshold", "2")
-    refused("--network cats: expected faces or hands", "detect.sh", "--network", "cats")
-    refused("--output boxes.mp4: expected", "detect.sh", "--output", "boxes.mp4", "red.png")
-    refused("--camera: beside red.png", "detect.sh", "--camera", "/dev/video0", "red.png")
-    refused("--model: expected an ONNX file", "classify.sh", "red.png")
-    refused("--size: no such option", "classify.sh", "--size", "3")
-    refused("do not fit `method`", "detect.sh", "--model", "red.onnx", "--method", "yolo-x",
-            "--output", "none.png", "red.png")
-    refused("label-file", "detect.sh", "--model", "red.onnx", "--labels", "red.png",
-            "--output", "none.png", "red.png")
+    own = "--model", "red.onnx"
+    refused(2, "not-there: no such file", *own, "not-there")
+    refused(2, "--model none.onnx: no such file", "--model", "none.onnx", "red.png")
+    refused(2, "--threshold 2: expected a number from 0 to 1", "--threshold", "2", "red.png")
+    refused(2, "--network cats: expected faces or hands", "--network", "cats", "red.png")
+    refused(2, "--output boxes.mp4: expected", *own, "--output", "boxes.mp4", "red.png")
+    refused(2, "--camera /dev/video0: beside red.png", *own, "--camera", "/dev/video0", "red.png")
+    refused(2, "expected FILE or --camera", *own)
+    refused(2, "--size", *own, "--size", "3", "red.png")
+    refused(2, "have the same name", *own, "--output", "drawn", "red.png", "folder/red.png")
+    refused(1, "do not fit `method`", *own, "--method", "yolo-x", "--output", "none.png", "red.png")
+    refused(1, "label-file", *own, "--labels", "red.png", "--output", "none.png", "red.png")
+    refused(1, "--results", *own, "--results", "no/folder.json", "red.png")
     assert not pathlib.Path("none.png").exists()
 
 
@@ -159,7 +200,7 @@ def check_faces():
         return
     size = {"width": 512, "height": 512}
     before = pixels(photographs[0], **size)
-    made("detect.sh", photographs[0])
+    made("--output", "detected.png", photographs[0])
     left, top, right, bottom = changed("detected.png", before, **size)
     # Hairline to chin, and ear to ear, by eye
     near((left, right, bottom), (180, 274, 178), 12)
@@ -168,13 +209,14 @@ def check_faces():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    if sys.argv[4:] == ["faces"]:
+    if sys.argv[3:] == ["faces"]:
         check_faces()
     else:
         networks()
         picture("red.png")
         picture("red.avi", 5, "jpegenc", "quality=95", "!", "avimux")
         check_detection()
+        check_several()
         check_classes()
         check_names()
         check_refusals()

@@ -46,7 +46,7 @@ NOT_RUN = {
     "export GI_TYPELIB_PATH": "is for what the line before installs",
     "ninja -C build uninstall": "changes /usr/local",
     "model=$(tools/fetch-selfie-model.py)": "needs the Internet and a camera",
-    "pipelines/detect.sh": "needs the Internet and a camera; pipelines_detect tests it",
+    "opencl-detect": "needs the Internet and a camera; pipelines_detect tests it",
     "apt-get build-dep": "needs a network; tests/run.sh --packages builds and installs packages",
 }
 NOT_RUN_INSTALLED = {
@@ -312,7 +312,7 @@ def check_built():
     # Scripts of Python are written when the build is set up.
     built = {path for path in outputs
              if not path.startswith("meson-private/") and not path.endswith(".installed")}
-    tools = {"opencl-devices", "oct-calibrate", "opencl-view", "opencl-key", "oct-process",
+    tools = {"opencl-devices", "oct-calibrate", "opencl-detect", "opencl-view", "opencl-key", "oct-process",
              "opencl-bench"}
     assert tools <= set(outputs.values()), outputs
     for name in "garden.jpg", "greenscreen-before.png", "fetch-selfie-model.py", "packages.py":

@@ -1,0 +1,327 @@
+"""opencl-detect: what a network finds in pictures, films and a camera, as JSON lines and drawn
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import argparse
+import contextlib
+import csv
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+from .files import replaced
+from .launch import Value
+from .program import Failed, reason_of
+from .view.arguments import Parser, Refused, check_utf8
+from .view.octoptions import existing, of_pattern, whole
+
+PROGRAM = "opencl-detect"
+USAGE = """\
+opencl-detect [OPTION…] FILE|FOLDER…
+       opencl-detect [OPTION…] --camera [DEVICE]
+
+Runs a network over pictures, films, folders of both, or a camera, and prints what it finds in each
+frame as a line of JSON: file, number of the frame, time in seconds, and objects with label, class,
+score and box (x, y, width, height in pixels). --output draws boxes and labels."""
+EXAMPLES = """Examples:
+  opencl-detect group.jpg
+  opencl-detect --model yolov8n.onnx --labels coco.txt --output cars.webm road.mp4
+  opencl-detect --model resnet50.onnx --method classification --labels imagenet.txt \\
+      --mean 0.485,0.456,0.406 --deviation 0.229,0.224,0.225 --csv photos > classes.csv"""
+PICTURES = ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff"
+FILMS = ".mp4", ".mkv", ".webm", ".avi", ".mov", ".mpg", ".ts"
+ENCODERS = {".png": "pngenc snapshot=true", ".webm": "vp8enc deadline=1 ! webmmux",
+            ".avi": "jpegenc ! avimux"}
+NUMBERS = r"-?\d*\.?\d+(,-?\d*\.?\d+){0,2}"
+# option, property of openclinference or opencltensordecoder, check of the value, explanation
+OF_NETWORK = (
+    ("--fit", "fit", of_pattern("stretch|letterbox|crop", "stretch, letterbox or crop"),
+     "stretch, letterbox or crop: how frames get the network's shape"),
+    ("--mean", "mean", of_pattern(NUMBERS, "numbers"),
+     "of the network's training, for levels from 0 to 1: one number, or three with commas"),
+    ("--deviation", "deviation", of_pattern(NUMBERS, "numbers"), "likewise"),
+    ("--colors", "colors", of_pattern("rgb|bgr|gray", "rgb, bgr or gray"), "rgb, bgr or gray"),
+    ("--precision", "precision", of_pattern("float|half", "float or half"), "float or half"),
+    ("--letterbox-color", "letterbox-color",
+     of_pattern("0x[0-9a-fA-F]{8}", "a colour as 0xAARRGGBB"),
+     "borders of frames of another shape (black; with --model the grey of YOLO)"))
+OF_DECODER = (
+    ("--labels", "label-file", existing, "names of the classes, one a line (MODEL.txt)"),
+    ("--method", "method", of_pattern("[a-z0-9-]+", "a name"),
+     "what the outputs are: auto, classification, yolo-v8 … (auto)"),
+    ("--threshold", "class-confidence-threshold", of_pattern(r"0|1|0?\.\d+|1\.0+",
+                                                             "a number from 0 to 1"),
+     "lowest score, 0 to 1"),
+    ("--overlap", "iou-threshold", of_pattern(r"0|1|0?\.\d+|1\.0+", "a number from 0 to 1"),
+     "largest intersection over union of two boxes, 0 to 1"),
+    ("--top", "max-detections", functools.partial(whole, 1, 9999), "largest number of results"))
+# Options of each network that is fetched
+FETCHED = {"faces": ([], {"mean": "0.5", "deviation": "0.5"}), "hands": (["--hands"], {})}
+
+
+# --- arguments ---
+
+
+class Camera(argparse.Action):
+    def __call__(self, parser, namespace, value, option=None):
+        setattr(namespace, self.dest, value or "/dev/video0")
+
+
+def parse_arguments(words):
+    check_utf8(words)
+    parser = Parser(prog=PROGRAM, usage=USAGE, epilog=EXAMPLES)
+    parser.add_argument("files", nargs="*", metavar="FILE|FOLDER", help=argparse.SUPPRESS)
+    parser.add_argument("--camera", metavar="DEVICE", action=Camera,
+                        help="a video device such as /dev/video0")
+    network = parser.add_argument_group("Network")
+    network.add_argument("--network", metavar="NAME", default="faces",
+                         type=of_pattern("faces|hands", "faces or hands"),
+                         help="faces or hands: networks of MediaPipe, fetched from PyPI (faces)")
+    network.add_argument("--model", metavar="FILE", type=existing, help="an ONNX file")
+    for option, name, kind, text in OF_NETWORK + OF_DECODER:
+        network.add_argument(option, dest=name, metavar=option[2:].upper(), type=kind, help=text)
+    results = parser.add_argument_group("Results")
+    results.add_argument("--csv", action="store_true", help="a row for each object instead of JSON")
+    results.add_argument("--results", metavar="FILE", help="instead of standard output")
+    results.add_argument("--output", metavar="FILE|FOLDER",
+                         help=".png, .webm or .avi with boxes and labels; a folder for several")
+    results.add_argument("--show", action="store_true", help="shows the frames in a window")
+    results.add_argument("--device", metavar="DEVICE",
+                         help="auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name")
+    asked = parser.parse_args(words)
+    if bool(asked.files) == bool(asked.camera):
+        raise Refused(f"--camera {asked.camera}: beside {asked.files[0]}" if asked.files else
+                      "expected FILE or --camera (see --help)")
+    return asked
+
+
+def files_of(asked):
+    """Returns the files, those of a folder by their suffixes."""
+    found = []
+    for path in map(pathlib.Path, asked.files):
+        if path.is_dir():
+            inside = sorted(file for file in path.iterdir()
+                            if file.suffix.lower() in PICTURES + FILMS and file.is_file())
+            if not inside:
+                raise Refused(f"{path}: no pictures and no films there")
+            found += inside
+        else:
+            found.append(pathlib.Path(existing_file(str(path))))
+    return found
+
+
+def existing_file(path):
+    try:
+        return existing(path)
+    except argparse.ArgumentTypeError as error:
+        raise Refused(f"{path}: {error}") from None
+
+
+def is_picture(path):
+    return path is not None and path.suffix.lower() in PICTURES
+
+
+def outputs_of(asked, files):
+    """Returns the file that is drawn for each input, or None."""
+    if not asked.output:
+        return {file: None for file in files}
+    output = pathlib.Path(asked.output)
+    if len(files) == 1 and not output.is_dir():
+        if output.suffix.lower() not in ENCODERS:
+            raise Refused(f"--output {output}: expected {', '.join(ENCODERS)}, or a folder")
+        return {files[0]: output}
+    output.mkdir(parents=True, exist_ok=True)
+    targets = {file: output / f"{file.stem}{'.png' if is_picture(file) else '.webm'}"
+               for file in files}
+    doubled = [file for file, target in targets.items() if list(targets.values()).count(target) > 1]
+    if doubled:
+        raise Refused(f"--output {output}: {doubled[0]} and another file have the same name")
+    return targets
+
+
+def network_of(asked):
+    """Returns the ONNX file and the properties that its kind has by default."""
+    if asked.model:
+        labels = asked.model.removesuffix(".onnx") + ".txt"
+        usual = {"letterbox-color": "0xff727272", "fit": "letterbox",
+                 **({"label-file": labels} if os.path.isfile(labels) else {})}
+        if asked.method == "classification":
+            usual |= {"fit": "crop", "class-confidence-threshold": "0.05", "max-detections": "5"}
+        return asked.model, usual
+    from .keying.run import shipped
+    words, usual = FETCHED[asked.network]
+    done = subprocess.run([sys.executable, shipped("fetch-detection-model.py"), *words],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise Failed("no network fetched, expected --model or a connection to PyPI")
+    model = done.stdout.strip()
+    return model, {"fit": "letterbox", "class-confidence-threshold": "0.5", "iou-threshold": "0.3",
+                   "label-file": model.removesuffix(".onnx") + ".txt", **usual}
+
+
+# --- results ---
+
+
+def result_of(structure):
+    """Returns a structure of opencltensordecoder as a dictionary. A class has no box."""
+    found = {"label": structure.get_string("label"), "class": structure.get_int("class-id").value,
+             "score": round(structure.get_double("score").value, 4)}
+    if structure.get_name() == "detection":
+        found["box"] = [structure.get_int(name).value for name in ("x", "y", "width", "height")]
+    return found
+
+
+class Lines:
+    """Writes a line for each frame, or a row for each object, as they come"""
+
+    def __init__(self, file, as_rows):
+        self.file, self.rows = file, csv.writer(file) if as_rows else None
+        self.failed = None
+        if as_rows:
+            self.rows.writerow(["file", "frame", "time", "label", "class", "score", "x", "y",
+                                "width", "height"])
+
+    def begin(self, name):
+        self.name, self.number = name, 0
+
+    def hear(self, _bus, message):
+        """Takes an element message, in the thread of the decoder."""
+        structure = message.get_structure()
+        if structure.get_name() != "opencltensordecoder" or self.failed:
+            return
+        known, stamp = structure.get_uint64("stream-time")
+        seconds = stamp / 1e9 if known and stamp < 1 << 63 else None
+        _, objects = structure.get_array("objects")
+        found = [result_of(objects.get_nth(n)) for n in range(objects.n_values)] if objects else []
+        try:
+            self.write(seconds, found)
+        except OSError as error:  # a closed pipe, a full disk
+            self.failed = error
+        self.number += 1
+
+    def write(self, seconds, found):
+        if self.rows:
+            for one in found:
+                self.rows.writerow([self.name, self.number, seconds, one["label"], one["class"],
+                                    one["score"], *one.get("box", [""] * 4)])
+        else:
+            print(json.dumps({"file": self.name, "frame": self.number, "time": seconds,
+                              "objects": found}, ensure_ascii=False), file=self.file)
+        self.file.flush()
+
+
+@contextlib.contextmanager
+def results_file(path):
+    if not path:
+        yield sys.stdout
+        return
+    with replaced(path, f"--results {path}") as unfinished, \
+            open(unfinished, "w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+# --- the pipeline ---
+
+
+def words_of(asked, model, usual, file, end):
+    """Returns the parts of the launch line, whose frames go to `end`."""
+    def properties(table):
+        named = {name: getattr(asked, name) or usual.get(name) for _, name, _, _ in table}
+        return [Value(name, str(value)) for name, value in named.items() if value]
+
+    source = ["v4l2src name=source", Value("device", asked.camera)] if asked.camera else \
+        ["filesrc name=source", Value("location", str(file)), "! decodebin"]
+    # Boxes are drawn in 8 bits.
+    return [*source, "! openclupload ! openclconvert ! openclinference name=network",
+            Value("model-file", model), *properties(OF_NETWORK), "output=meta",
+            "! queue max-size-buffers=2 ! opencltensordecoder name=decoder",
+            *properties(OF_DECODER), "!", *end]
+
+
+class Progress:
+    """The share of a film on a terminal, and the number of the file where there are several"""
+
+    def __init__(self, count):
+        self.count, self.number, self.last = count, 0, time.monotonic()
+        self.is_terminal = sys.stderr.isatty()
+
+    def poll(self, pipeline):
+        from .keying.gst import Gst
+        now = time.monotonic()
+        if not self.is_terminal or now - self.last < 1:
+            return
+        self.last = now
+        (_, at), (known, whole_length) = (query(Gst.Format.TIME) for query in (
+            pipeline.query_position, pipeline.query_duration))
+        share = f" {100 * at / whole_length:.0f} %" if known and whole_length > 0 else ""
+        print(f"\r{self.number} of {self.count}{share}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def end(self):
+        if self.is_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr)
+
+
+def play(words, lines, progress):
+    from .play import played
+
+    def prepare(pipeline):
+        bus = pipeline.get_bus()
+        bus.enable_sync_message_emission()
+        bus.connect("sync-message::element", lines.hear)
+
+    def poll(pipeline):
+        if lines.failed:
+            raise lines.failed
+        progress.poll(pipeline)
+    with played(words, PROGRAM, prepare, poll):
+        pass
+    if lines.failed:
+        raise lines.failed
+
+
+def detect(asked, network, file, target, lines, progress):
+    lines.begin(asked.camera or str(file))
+    drawn = "opencldrawboxes ! opencldownload ! videoconvert !"
+    if target:
+        encoder = ENCODERS[target.suffix.lower()]
+        with replaced(target, f"--output {target}") as unfinished:
+            play(words_of(asked, *network, file, [drawn, encoder, "! filesink name=file",
+                                                  Value("location", unfinished)]), lines, progress)
+            if not os.path.getsize(unfinished):
+                raise Failed(f"{file}: not one whole frame")
+    elif asked.show:
+        play(words_of(asked, *network, file, [drawn, "autovideosink"]), lines, progress)
+    else:
+        play(words_of(asked, *network, file, ["fakesink"]), lines, progress)
+
+
+def main(words):
+    asked = parse_arguments(words)
+    files = files_of(asked) or [None]
+    targets = outputs_of(asked, files)
+    network = network_of(asked)
+    from .frames import start_gstreamer
+    from .play import PlayError, check_window
+
+    start_gstreamer()
+    if asked.show:
+        check_window()
+    progress, failed = Progress(len(files)), 0
+    with results_file(asked.results) as file:
+        lines = Lines(file, asked.csv)
+        for progress.number, source in enumerate(files, 1):
+            try:
+                detect(asked, network, source, targets[source], lines, progress)
+            except (PlayError, Failed) as error:
+                if len(files) == 1:
+                    raise
+                failed += 1
+                print(f"{PROGRAM}: {source}: {reason_of(error)}", file=sys.stderr)
+            finally:
+                progress.end()
+    if failed:
+        raise Failed(f"{failed} of {len(files)} files failed")
