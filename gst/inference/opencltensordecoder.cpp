@@ -44,11 +44,16 @@
  * - A #GstVideoRegionOfInterestMeta for each object, best first. Its type is the label, and
  *   it has a parameter `detection` (`classification` for classes, of the whole frame) with
  *   `label` (string), `score` (double), `class-id`, `x`, `y`, `width` and `height` (int).
+ *   With `track-frames` it has `id` (uint), which an object keeps from frame to frame
  * - Where the plugin was built with GStreamer 1.26 or newer, the same as
  *   GstAnalyticsODMtd or GstAnalyticsClsMtd.
  * - With `post-messages`, an element message `opencltensordecoder` with `timestamp`,
  *   `stream-time`, `running-time`, `duration` (guint64), and `objects`: an array of these
  *   structures.
+ *
+ * With `track-frames` an object has the identity of that box of the frame before which,
+ * moved on by its velocity, is most like it in place and size. Only boxes of one class are
+ * compared. A frame marked DISCONT begins anew.
  *
  * The element waits for the results of a frame before it passes it on. With a `queue`
  * before it, the next frame is processed meanwhile.
@@ -63,6 +68,7 @@
  * Since: 0.4
  */
 #include "detection/detector.hpp"
+#include "detection/tracker.hpp"
 #include "elements.h"
 
 #include <gst/common/buffers.hpp>
@@ -88,6 +94,7 @@ struct DecoderSettings {
   inference::Thresholds thresholds;
   guint most = 100;
   std::string label_file;
+  guint track_frames = 0;
   bool post_messages = true;
 };
 
@@ -97,6 +104,7 @@ struct DecoderWork {
   std::vector<std::string> labels;
   std::shared_ptr<const inference::OutputsFormat> format; /* of the detector */
   std::unique_ptr<inference::Detector> detector;
+  inference::Tracker tracker;
   bool has_warned = false;
 };
 } // namespace
@@ -180,6 +188,10 @@ static const opencl::PropertyTable<DecoderSettings> properties = {
         &DecoderSettings::most, {1, 10000}, opencl::ready},
     {"label-file", "Label file", "File with one label a line, from class 0 on",
         &DecoderSettings::label_file, opencl::ready},
+    {"track-frames", "Track frames",
+        "Number of frames that the identity of an object is kept without a box (0 = no "
+        "identities)",
+        &DecoderSettings::track_frames, {0, 10000}, opencl::playing},
     {"post-messages", "Post messages", "Post an element message for each frame",
         &DecoderSettings::post_messages, opencl::playing},
 };
@@ -301,7 +313,7 @@ check_scores (
 
 /* (transfer full): the edges of the box, rounded, and at least a pixel between them */
 static GstStructure *
-new_structure (const DecoderWork &work, const DetectedObject &object)
+new_structure (const DecoderWork &work, const DetectedObject &object, guint identity)
 {
   const Method method = work.detector->layout ().is.method;
   const auto &labels = work.labels;
@@ -313,7 +325,7 @@ new_structure (const DecoderWork &work, const DetectedObject &object)
                                 ? labels[gsize (object.kind)]
                             : method == Method::text ? "text"
                                                      : std::to_string (object.kind);
-  return gst_structure_new (
+  GstStructure *structure = gst_structure_new (
       method == Method::classification ? "classification" : "detection", "label",
       G_TYPE_STRING, label.c_str (), "score", G_TYPE_DOUBLE, gdouble (object.score),
       "class-id", G_TYPE_INT, object.kind, "x", G_TYPE_INT,
@@ -321,6 +333,9 @@ new_structure (const DecoderWork &work, const DetectedObject &object)
       std::min (top, work.format->frame_height - 1), "width", G_TYPE_INT,
       std::max (right - left, 1), "height", G_TYPE_INT, std::max (bottom - top, 1),
       nullptr);
+  if (identity > 0)
+    gst_structure_set (structure, "id", G_TYPE_UINT, identity, nullptr);
+  return structure;
 }
 
 #ifdef HAVE_TENSOR_META
@@ -349,15 +364,16 @@ attach_analytics (GstBuffer *frame,
 
 /* Adds metas for the objects, and returns them as an array for the message. */
 static GValue
-attach (
-    const DecoderWork &work, GstBuffer *frame, const std::vector<DetectedObject> &objects)
+attach (const DecoderWork &work, GstBuffer *frame,
+    const std::vector<DetectedObject> &objects, const std::vector<guint> &identities)
 {
   GValue list = G_VALUE_INIT;
   std::vector<GstVideoRegionOfInterestMeta> regions;
   std::vector<gfloat> scores;
   gst_value_array_init (&list, guint (objects.size ()));
-  for (const DetectedObject &object : objects) {
-    GstStructure *structure = new_structure (work, object);
+  for (gsize n = 0; n < objects.size (); n++) {
+    GstStructure *structure =
+        new_structure (work, objects[n], identities.empty () ? 0 : identities[n]);
     gint x, y, width, height;
     GValue value = G_VALUE_INIT;
     gst_structure_get (structure, "x", G_TYPE_INT, &x, "y", G_TYPE_INT, &y, "width",
@@ -367,7 +383,7 @@ attach (
         guint (width), guint (height));
     gst_video_region_of_interest_meta_add_param (meta, gst_structure_copy (structure));
     regions.push_back (*meta);
-    scores.push_back (object.score);
+    scores.push_back (objects[n].score);
     g_value_init (&value, GST_TYPE_STRUCTURE);
     g_value_take_boxed (&value, structure);
     gst_value_array_append_and_take_value (&list, &value);
@@ -377,6 +393,20 @@ attach (
       work.detector->layout ().is.method == Method::classification);
 #endif
   return list;
+}
+
+/* Classes have no identities. A frame that does not follow the one before begins anew. */
+static std::vector<guint>
+identities_of (GstOpenCLTensorDecoder *self, GstBuffer *frame,
+    const std::vector<DetectedObject> &objects)
+{
+  DecoderWork &work = *self->work;
+  const guint frames = self->settings->committed ().track_frames;
+  if (GST_BUFFER_IS_DISCONT (frame) || frames == 0)
+    work.tracker.forget ();
+  if (frames == 0 || work.detector->layout ().is.method == Method::classification)
+    return {};
+  return work.tracker.identify (objects, frames);
 }
 
 /* Takes ownership of the array. */
@@ -427,7 +457,7 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
       || !work.detector->read (gst_opencl_filter_get_queue (filter), objects, error)
       || !check_scores (work, objects, error))
     return FALSE;
-  GValue list = attach (work, output, objects);
+  GValue list = attach (work, output, objects, identities_of (self, output, objects));
   if (self->settings->committed ().post_messages)
     post (self, output, &list);
   else

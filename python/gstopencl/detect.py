@@ -58,7 +58,9 @@ OF_DECODER = (
      "lowest score, 0 to 1"),
     ("--overlap", "iou-threshold", of_pattern(r"0|1|0?\.\d+|1\.0+", "a number from 0 to 1"),
      "largest intersection over union of two boxes, 0 to 1"),
-    ("--top", "max-detections", functools.partial(whole, 1, 9999), "largest number of results"))
+    ("--top", "max-detections", functools.partial(whole, 1, 9999), "largest number of results"),
+    ("--track", "track-frames", functools.partial(whole, 1, 9999),
+     "gives objects a number (id), kept for so many frames without a box, such as 15"))
 # Options of each network that is fetched
 FETCHED = {"faces": ([], {"mean": "0.5", "deviation": "0.5"}), "hands": (["--hands"], {})}
 
@@ -170,6 +172,8 @@ def result_of(structure):
     """Returns a structure of opencltensordecoder as a dictionary. A class has no box."""
     found = {"label": structure.get_string("label"), "class": structure.get_int("class-id").value,
              "score": round(structure.get_double("score").value, 4)}
+    if structure.has_field("id"):
+        found["id"] = structure.get_uint("id").value
     if structure.get_name() == "detection":
         found["box"] = [structure.get_int(name).value for name in ("x", "y", "width", "height")]
     return found
@@ -183,7 +187,7 @@ class Lines:
         self.failed = None
         if as_rows:
             self.rows.writerow(["file", "frame", "time", "label", "class", "score", "x", "y",
-                                "width", "height"])
+                                "width", "height", "id"])
 
     def begin(self, name):
         self.name, self.number = name, 0
@@ -207,7 +211,8 @@ class Lines:
         if self.rows:
             for one in found:
                 self.rows.writerow([self.name, self.number, seconds, one["label"], one["class"],
-                                    one["score"], *one.get("box", [""] * 4)])
+                                    one["score"], *one.get("box", [""] * 4),
+                                    one.get("id", "")])
         else:
             print(json.dumps({"file": self.name, "frame": self.number, "time": seconds,
                               "objects": found}, ensure_ascii=False), file=self.file)
