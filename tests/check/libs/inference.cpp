@@ -145,12 +145,97 @@ TEST (test_inference_takes_the_branch_of_a_constant_condition)
       {{"then_branch", inner.branch ()}, {"else_branch", negative.branch ()}});
   model.node ("Identity", {"factor"}, {"later"});
   expect_near (run (model, {{1, 2, 3}}), {20, 40, 60}, 1e-6);
+}
 
-  OnnxModel unknown;
-  unknown.input ("x", {1}).output ("y", {1});
-  unknown.node ("If", {"x"}, {"y"},
-      {{"then_branch", twice.branch ()}, {"else_branch", twice.branch ()}});
-  expect_refused (unknown, {"If_0", "must be a constant"});
+/* Both branches have names of their own, and some of the graph around them. Those that are
+ * not taken give NaN or an infinity. */
+TEST (test_inference_selects_the_branch_of_a_computed_condition)
+{
+  OnnxModel deeper, outside, then, other, model;
+  /* "t" and "x2" are names of the outer graph, too. */
+  deeper.constant ("t", {1}, {100}).node ("Add", {"x", "t"}, {"x2"});
+  deeper.node ("Identity", {"x2"}, {"out"}).output ("out", {});
+  outside.output ("x2", {});
+  then.node ("Log", {"x"}, {"t"}).constant ("five", {3}, {5, 5, 5});
+  then.output ("t", {}).output ("five", {});
+  other.node ("ReduceMin", {"x"}, {"least"}, {{"keepdims", 0}});
+  other.node ("Less", {"least", "minus"}, {"is"});
+  other.node ("If", {"is"}, {"chosen"},
+      {{"then_branch", deeper.branch ()}, {"else_branch", outside.branch ()}});
+  other.node ("Div", {"chosen", "least"}, {"t"});
+  other.output ("t", {}).output ("x", {});
+  model.input ("x", {3}).output ("y", {6}).constant ("none", {1}, {0});
+  model.constant ("minus", {}, {-10}).constant ("two", {1}, {2});
+  model.node ("Mul", {"x", "two"}, {"x2"});
+  model.node ("ReduceMin", {"x"}, {"m"}).node ("Greater", {"m", "none"}, {"c"});
+  model.node ("If", {"c"}, {"t", "u"},
+      {{"then_branch", then.branch ()}, {"else_branch", other.branch ()}});
+  model.node ("Concat", {"t", "u"}, {"y"}, {{"axis", 0}});
+  for (const Precision precision : {Precision::single, Precision::half}) {
+    const double tolerance = precision == Precision::half ? 2e-3 : 1e-6;
+    expect_near (run (model, {{1, 2, 4}}, precision),
+        {0, std::log (2.0), std::log (4.0), 5, 5, 5}, tolerance);
+    expect_near (run (model, {{1, -2, 4}}, precision), {-1, 2, -4, 1, -2, 4}, tolerance);
+    expect_near (
+        run (model, {{4, -20, 0}}, precision), {-5.2, -4, -5, 4, -20, 0}, tolerance);
+  }
+}
+
+TEST (test_inference_infinities_of_the_other_branch_are_not_selected)
+{
+  OnnxModel then, other, model;
+  then.node ("Div", {"x", "none"}, {"out"}).output ("out", {});
+  other.node ("Identity", {"x"}, {"out"}).output ("out", {});
+  model.input ("x", {4}).output ("y", {4}).constant ("none", {1}, {0});
+  model.node ("ReduceMax", {"x"}, {"m"}).node ("Less", {"m", "none"}, {"c"});
+  model.node ("If", {"c"}, {"y"},
+      {{"then_branch", then.branch ()}, {"else_branch", other.branch ()}});
+  const std::vector<float> x = {-1, 0, 1, 2};
+  for (const Precision precision : {Precision::single, Precision::half})
+    expect_near (run (model, {x}, precision), {-1, 0, 1, 2}, 0);
+}
+
+/* An integer output, and one that is the same value in both branches */
+TEST (test_inference_selects_integers_and_common_values)
+{
+  OnnxModel then, other, model;
+  then.constant ("n", {7, 1}).output ("n", {}).output ("x", {});
+  other.node ("Shape", {"pair"}, {"n"}).output ("n", {}).output ("x", {});
+  model.input ("x", {1}).input ("pair", {2, 3}).output ("y", {3});
+  model.constant ("none", {1}, {0}).node ("Less", {"x", "none"}, {"c"});
+  model.node ("If", {"c"}, {"n", "same"},
+      {{"then_branch", then.branch ()}, {"else_branch", other.branch ()}});
+  model.node ("Cast", {"n"}, {"real"}, {{"to", onnx_float}});
+  model.node ("Concat", {"real", "same"}, {"y"}, {{"axis", 0}});
+  const std::vector<float> pair (6);
+  expect_near (run (model, {{-4}, pair}), {7, 1, -4}, 0);
+  expect_near (run (model, {{4}, pair}), {2, 3, 4}, 0);
+}
+
+TEST (test_inference_refuses_computed_conditions_of_branches_that_differ)
+{
+  const struct {
+    const char *condition, *op;
+    std::vector<OnnxAttribute> attributes;
+    std::vector<std::string> reasons;
+  } rows[] = {
+      {"c", "Flatten", {{"axis", 0}},
+          {"If_1", "\"y\"", "float32 2 in", "float32 1x2 in else_branch"}},
+      {"c", "Cast", {{"to", onnx_int32}}, {"If_1", "\"y\"", "int32 2 in else_branch"}},
+      {"c", "Loop", {}, {"not supported: Loop"}},
+      {"x", "Relu", {}, {"If_1", "expected one condition"}},
+      {"f", "Relu", {}, {"If_1", "type bool"}},
+  };
+  for (const auto &row : rows) {
+    OnnxModel then, other, model;
+    then.node ("Relu", {"x"}, {"out"}).output ("out", {});
+    other.node (row.op, {"x"}, {"out"}, row.attributes).output ("out", {});
+    model.input ("x", {2}).input ("f", {}).output ("y", {2});
+    model.node ("Greater", {"f", "f"}, {"c"});
+    model.node ("If", {row.condition}, {"y"},
+        {{"then_branch", then.branch ()}, {"else_branch", other.branch ()}});
+    expect_refused (model, row.reasons);
+  }
 }
 
 TEST (test_inference_refuses_deep_branches)
