@@ -546,16 +546,23 @@ Lowering::single (ValueId input, GError **error)
   return singles[input] = id;
 }
 
+bool
+Lowering::apply (const char *op, std::vector<ValueId> inputs, GError **error)
+{
+  std::swap (operands, inputs);
+  const bool done = operator_named (op)->lower (*this, error);
+  std::swap (operands, inputs);
+  return done;
+}
+
 ValueId
 Lowering::apply_exact (const char *op, std::vector<ValueId> inputs, GError **error)
 {
   std::map<gsize, ValueId> outer;
   std::swap (results, outer);
-  std::swap (operands, inputs);
   exact = true;
-  const bool done = operator_named (op)->lower (*this, error);
+  const bool done = apply (op, std::move (inputs), error);
   exact = false;
-  std::swap (operands, inputs);
   std::swap (results, outer);
   return done ? outer[0] : no_value;
 }

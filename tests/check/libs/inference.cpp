@@ -1670,6 +1670,127 @@ TEST (test_inference_rounds_in_a_convolution)
   fail_unless_equals_int (steps, 2);
 }
 
+/* com.microsoft.DynamicQuantizeLSTM of several times and a single image */
+namespace {
+struct QuantizedLstm {
+  std::string label;
+  int directions;
+  bool is_signed, by_channel;
+  int times = 3, features = 3, hidden = 2, gates = 8;
+
+  std::vector<int> weights (int rows, guint seed) const
+  {
+    return large_numbers (
+        directions * rows * gates, is_signed ? -128 : 0, is_signed ? 127 : 255, seed);
+  }
+  int zero () const { return is_signed ? 0 : 120; }
+  /* The scale of a gate's weights; `which` is 0 for W and 1 for R. */
+  double scale (int direction, int gate, int which) const
+  {
+    return (1 + direction + 2 * which + (by_channel ? gate % 3 : 0)) / 1024.0;
+  }
+  std::vector<float> x () const { return noise (gsize (times * features), 7); }
+  std::vector<float> bias () const { return noise (gsize (directions * 2 * gates), 8); }
+
+  OnnxModel model () const
+  {
+    const int type = is_signed ? onnx_int8 : onnx_uint8, count = by_channel ? gates : 1;
+    std::vector<int64_t> shape = {directions};
+    OnnxModel made;
+    if (by_channel)
+      shape.push_back (gates);
+    for (int which = 0; which < 2; which++) {
+      const std::string name = which ? "r" : "w";
+      const int rows = which ? hidden : features;
+      std::vector<float> scales;
+      for (int d = 0; d < directions; d++)
+        for (int gate = 0; gate < count; gate++)
+          scales.push_back (float (scale (d, gate, which)));
+      const std::vector<int> numbers = weights (rows, guint (which));
+      made.constant (name, {directions, rows, gates}, type,
+          is_signed ? bytes_of<gint8> (numbers) : bytes_of<guint8> (numbers));
+      made.constant (name + "s", shape, scales);
+      made.constant (
+          name + "z", shape, type, std::string (scales.size (), char (zero ())));
+    }
+    made.input ("x", {times, 1, features}).output ("y", {times, directions, 1, hidden});
+    made.constant ("b", {directions, 2 * gates}, bias ());
+    made.node ("DynamicQuantizeLSTM",
+        {"x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"}, {"y"},
+        {{"hidden_size", hidden},
+            {"direction", directions > 1 ? "bidirectional" : "forward"}},
+        "com.microsoft");
+    return made;
+  }
+
+  std::vector<double> expected () const
+  {
+    const std::vector<int> w = weights (features, 0), r = weights (hidden, 1);
+    const std::vector<float> data = x (), b = bias ();
+    std::vector<double> y (gsize (times * directions * hidden));
+    for (int d = 0; d < directions; d++) {
+      std::vector<double> state (gsize (hidden), 0), cell = state;
+      for (int step = 0; step < times; step++) {
+        const int time = d ? times - 1 - step : step;
+        std::vector<double> sum;
+        for (int gate = 0; gate < gates; gate++) {
+          double total = double (b[gsize (2 * d * gates + gate)])
+                         + double (b[gsize ((2 * d + 1) * gates + gate)]);
+          for (int n = 0; n < features; n++)
+            total += double (data[gsize (time * features + n)]) * scale (d, gate, 0)
+                     * (w[gsize ((d * features + n) * gates + gate)] - zero ());
+          for (int n = 0; n < hidden; n++)
+            total += state[gsize (n)] * scale (d, gate, 1)
+                     * (r[gsize ((d * hidden + n) * gates + gate)] - zero ());
+          sum.push_back (total);
+        }
+        for (int n = 0; n < hidden; n++) { /* the gates are input, output, forget, cell */
+          auto part = [&] (int gate) { return sum[gsize (gate * hidden + n)]; };
+          auto sigmoid = [&] (int gate) { return 1 / (1 + std::exp (-part (gate))); };
+          cell[gsize (n)] =
+              sigmoid (2) * cell[gsize (n)] + sigmoid (0) * std::tanh (part (3));
+          state[gsize (n)] = sigmoid (1) * std::tanh (cell[gsize (n)]);
+          y[gsize ((time * directions + d) * hidden + n)] = state[gsize (n)];
+        }
+      }
+    }
+    return y;
+  }
+};
+} // namespace
+
+TEST_ROWS (test_inference_lstm_of_quantized_weights,
+    std::vector<QuantizedLstm>{{"int8", 1, true, false},
+        {"uint8 by channel", 1, false, true}, {"uint8 bidirectional", 2, false, false},
+        {"int8 bidirectional by channel", 2, true, true}})
+{
+  expect_near (run (row.model (), {row.x ()}), row.expected (), 1e-5);
+  expect_near (run (row.model (), {row.x ()}, Precision::half), row.expected (), 1e-2);
+}
+
+TEST (test_inference_refuses_quantized_lstm_that_does_not_fit)
+{
+  const struct {
+    const char *weights, *peepholes, *scale, *zero, *reason;
+  } rows[] = {{"f", "", "s", "z", "int8 or uint8"}, {"w", "p", "s", "z", "peepholes"},
+      {"w", "", "s", "", "input 11: expected the shape 1 or 1x4"},
+      {"w", "", "p", "z", "input 10: expected the shape 1 or 1x4"},
+      {"w2", "", "s", "z", "of three dimensions"}};
+  for (const auto &row : rows) {
+    OnnxModel model;
+    model.input ("x", {2, 1, 1}).output ("y", {2, 1, 1, 1});
+    model.constant ("w", {1, 1, 4}, onnx_int8, bytes_of<gint8> ({1, 2, 3, 4}));
+    model.constant ("w2", {1, 4}, onnx_int8, bytes_of<gint8> ({1, 2, 3, 4}));
+    model.constant ("f", {1, 1, 4}, noise (4, 1)).constant ("p", {1, 3}, noise (3, 2));
+    model.constant ("s", {1}, {1}).constant ("z", {1}, onnx_int8, "\1");
+    model.node ("DynamicQuantizeLSTM",
+        {"x", "w", row.weights, "", "", "", "", row.peepholes, "s", "z", row.scale,
+            row.zero},
+        {"y"}, {}, "com.microsoft");
+    expect_refused (model, {"DynamicQuantizeLSTM", row.reason});
+  }
+}
+
 TEST (test_inference_refuses_steps_that_do_not_fit)
 {
   const struct {
