@@ -346,13 +346,14 @@ def normalization(g, op):
 
 
 def branch(g, _):
-    """A condition on a shape, and branches that read a value of the network"""
+    """A condition, constant or computed, and branches that read a value of the network"""
     x, lines = g.real(1, 3), []
     for op in ("Relu", "Neg"):
         lines.append(onnxwriter.Network(op))
         lines[-1].add("Identity", lines[-1].add(op, x.name), output="out")
         lines[-1].outputs = [onnxwriter.field(1, "out")]
-    return [np.array(g.chance(0.5)), Captured(x.name, x.array, x.noise)], {
+    condition = g.fresh(g.pick([[], [1]]), "bool") if g.chance(0.5) else np.array(g.chance(0.5))
+    return [condition, Captured(x.name, x.array, x.noise)], {
         "then_branch": lines[0], "else_branch": lines[1]}
 
 

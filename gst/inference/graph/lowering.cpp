@@ -115,6 +115,8 @@ collect_inputs (const Node &node, std::set<std::string> &names)
     for (const Node &one : attribute.graph->nodes)
       for (const std::string &output : one.outputs)
         inner.erase (output);
+    for (const auto &[constant, array] : attribute.graph->constants)
+      inner.erase (constant);
     names.insert (inner.begin (), inner.end ());
   }
 }
@@ -269,7 +271,8 @@ Lowering::lower (const Node &node, GError **error)
 }
 
 bool
-Lowering::take_branch (const char *name, GError **error)
+Lowering::take_branch (
+    const char *name, std::vector<ValueId> &branch_outputs, GError **error)
 {
   const Node *node = current;
   const auto found = node->attributes.find (name);
@@ -287,11 +290,12 @@ Lowering::take_branch (const char *name, GError **error)
   current = node;
   operands = outer_operands;
   results.clear ();
+  branch_outputs.clear ();
   for (gsize n = 0; lowered && n < branch.outputs.size (); n++)
-    results[n] = find (branch.outputs[n].name);
+    branch_outputs.push_back (find (branch.outputs[n].name));
   scope = inner.outer;
-  for (const auto &[n, id] : results)
-    if (id == no_value)
+  for (gsize n = 0; n < branch_outputs.size (); n++)
+    if (branch_outputs[n] == no_value)
       return fail (
           error, "nothing in %s is called \"%s\"", name, branch.outputs[n].name.c_str ());
   return lowered;
@@ -542,16 +546,23 @@ Lowering::single (ValueId input, GError **error)
   return singles[input] = id;
 }
 
+bool
+Lowering::apply (const char *op, std::vector<ValueId> inputs, GError **error)
+{
+  std::swap (operands, inputs);
+  const bool done = operator_named (op)->lower (*this, error);
+  std::swap (operands, inputs);
+  return done;
+}
+
 ValueId
 Lowering::apply_exact (const char *op, std::vector<ValueId> inputs, GError **error)
 {
   std::map<gsize, ValueId> outer;
   std::swap (results, outer);
-  std::swap (operands, inputs);
   exact = true;
-  const bool done = operator_named (op)->lower (*this, error);
+  const bool done = apply (op, std::move (inputs), error);
   exact = false;
-  std::swap (operands, inputs);
   std::swap (results, outer);
   return done ? outer[0] : no_value;
 }

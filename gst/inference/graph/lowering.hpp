@@ -75,8 +75,12 @@ public:
   {
     return model.bfloat16.count (current->inputs[n]) > 0;
   }
-  /* Lowers the graph in attribute `name`. Its outputs become those of the node. */
-  bool take_branch (const char *name, GError **error);
+  /* Lowers the graph in attribute `name`, which has as many outputs as the node. */
+  bool take_branch (
+      const char *name, std::vector<ValueId> &branch_outputs, GError **error);
+  /* Lowers another operator with the attributes of this node. Its outputs become those of
+   * the node. */
+  bool apply (const char *op, std::vector<ValueId> inputs, GError **error);
 
   /* Sets an error about this node and returns false. */
   bool fail (GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);

@@ -280,6 +280,49 @@ dequantize_linear (Lowering &l, GError **error)
          && give (l, l.cast (result, l.value (l.input (1)).type, error));
 }
 
+/* Weights in input `n` of shape (directions, features, gates), as float32 of shape
+ * (directions, gates, features). Input `scale` and the zero point behind it have a number for
+ * each direction, or for each gate of each direction. */
+ValueId
+gate_weights (Lowering &l, gsize n, gsize scale, GError **error)
+{
+  const Shape of = l.shape (l.input (n));
+  ValueId numbers[2];
+  if (of.size () != 3 || !is_byte (l.value (l.input (n)).type)) {
+    l.fail (error,
+        "input %" G_GSIZE_FORMAT ": expected int8 or uint8 of three dimensions", n);
+    return no_value;
+  }
+  for (gsize k = 0; k < 2; k++) {
+    const Shape own = l.has (scale + k) ? l.shape (l.input (scale + k)) : Shape ();
+    if (own != Shape{of[0]} && own != Shape{of[0], of[2]}) {
+      l.fail (error, "input %" G_GSIZE_FORMAT ": expected the shape %s or %s", scale + k,
+          text_of ({of[0]}).c_str (), text_of ({of[0], of[2]}).c_str ());
+      return no_value;
+    }
+    const ValueId id =
+        l.reshape (l.input (scale + k), {of[0], 1, own.size () > 1 ? of[2] : 1}, error);
+    numbers[k] = id == no_value ? id : l.single (id, error);
+    if (numbers[k] == no_value)
+      return no_value;
+  }
+  const ValueId weights =
+      dequantized (l, l.input (n), {numbers[0], numbers[1], l.input (scale + 1)}, error);
+  return weights == no_value ? weights : l.transpose (weights, {0, 2, 1}, error);
+}
+
+/* An LSTM whose weights are quantized. Unlike in onnxruntime, the activations are not. */
+bool
+dynamic_quantize_lstm (Lowering &l, GError **error)
+{
+  std::vector<ValueId> inputs;
+  for (gsize n = 0; n < 8; n++)
+    inputs.push_back (l.has (n) ? l.input (n) : no_value);
+  inputs[1] = gate_weights (l, 1, 8, error);
+  inputs[2] = inputs[1] == no_value ? no_value : gate_weights (l, 2, 10, error);
+  return inputs[2] != no_value && l.apply ("LSTM", inputs, error);
+}
+
 /* y = round (x / scale) + zero for the range of x, which includes 0 */
 bool
 dynamic_quantize_linear (Lowering &l, GError **error)
@@ -497,5 +540,6 @@ const std::vector<Operator> quantization_operators = {
     {"MatMulInteger", 2, 4, matmul_integer},
     {"com.microsoft.QuantizeLinear", 2, 3, quantize_linear},
     {"com.microsoft.DequantizeLinear", 2, 3, dequantize_linear},
+    {"com.microsoft.DynamicQuantizeLSTM", 3, 12, dynamic_quantize_lstm},
 };
 } // namespace inference

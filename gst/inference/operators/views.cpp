@@ -27,16 +27,48 @@ identity (Lowering &l, GError **error)
   return give (l, l.input (0));
 }
 
-/* The condition must be known, as those on shapes are. */
+/* Runs both branches and selects their outputs, which must have one type and shape. */
+bool
+select_branch (Lowering &l, GError **error)
+{
+  if (l.value (l.input (0)).type != ElementType::boolean)
+    return l.fail (error, "expected a condition of type bool");
+  std::vector<ValueId> yes, no;
+  if (!l.take_branch ("then_branch", yes, error)
+      || !l.take_branch ("else_branch", no, error))
+    return false;
+  Formula f (l, error);
+  const ValueId condition = f.reshape (l.input (0), {});
+  for (gsize n = 0; n < yes.size (); n++) {
+    const Value &a = l.value (yes[n]), &b = l.value (no[n]);
+    if (a.type != b.type || a.shape != b.shape)
+      return l.fail (error,
+          "output \"%s\" is %s %s in then_branch and %s %s in else_branch, expected one "
+          "type and shape for a computed condition",
+          l.node ().outputs[n].c_str (), info_of (a.type).name,
+          text_of (a.shape).c_str (), info_of (b.type).name, text_of (b.shape).c_str ());
+    if (!give (l, yes[n] == no[n] ? yes[n] : f.where (condition, yes[n], no[n]), n))
+      return false;
+  }
+  return true;
+}
+
+/* Takes the branch of a constant condition, as those on shapes are. */
 bool
 choose_branch (Lowering &l, GError **error)
 {
-  const Array *condition = l.constant_input (0, error);
-  if (!condition)
-    return false;
-  if (condition->count () != 1)
+  if (count_of (l.shape (l.input (0))) != 1)
     return l.fail (error, "expected one condition");
-  return l.take_branch (condition->integer (0) ? "then_branch" : "else_branch", error);
+  const Array *condition = l.constant (l.input (0));
+  if (!condition)
+    return select_branch (l, error);
+  std::vector<ValueId> outputs;
+  const char *branch = condition->integer (0) ? "then_branch" : "else_branch";
+  if (!l.take_branch (branch, outputs, error))
+    return false;
+  for (gsize n = 0; n < outputs.size (); n++)
+    l.set_output (n, outputs[n]);
+  return true;
 }
 
 /* For inference, and in training with a ratio of 0: the identity. The mask, if it is an output,

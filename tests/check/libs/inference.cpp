@@ -145,12 +145,97 @@ TEST (test_inference_takes_the_branch_of_a_constant_condition)
       {{"then_branch", inner.branch ()}, {"else_branch", negative.branch ()}});
   model.node ("Identity", {"factor"}, {"later"});
   expect_near (run (model, {{1, 2, 3}}), {20, 40, 60}, 1e-6);
+}
 
-  OnnxModel unknown;
-  unknown.input ("x", {1}).output ("y", {1});
-  unknown.node ("If", {"x"}, {"y"},
-      {{"then_branch", twice.branch ()}, {"else_branch", twice.branch ()}});
-  expect_refused (unknown, {"If_0", "must be a constant"});
+/* Both branches have names of their own, and some of the graph around them. Those that are
+ * not taken give NaN or an infinity. */
+TEST (test_inference_selects_the_branch_of_a_computed_condition)
+{
+  OnnxModel deeper, outside, then, other, model;
+  /* "t" and "x2" are names of the outer graph, too. */
+  deeper.constant ("t", {1}, {100}).node ("Add", {"x", "t"}, {"x2"});
+  deeper.node ("Identity", {"x2"}, {"out"}).output ("out", {});
+  outside.output ("x2", {});
+  then.node ("Log", {"x"}, {"t"}).constant ("five", {3}, {5, 5, 5});
+  then.output ("t", {}).output ("five", {});
+  other.node ("ReduceMin", {"x"}, {"least"}, {{"keepdims", 0}});
+  other.node ("Less", {"least", "minus"}, {"is"});
+  other.node ("If", {"is"}, {"chosen"},
+      {{"then_branch", deeper.branch ()}, {"else_branch", outside.branch ()}});
+  other.node ("Div", {"chosen", "least"}, {"t"});
+  other.output ("t", {}).output ("x", {});
+  model.input ("x", {3}).output ("y", {6}).constant ("none", {1}, {0});
+  model.constant ("minus", {}, {-10}).constant ("two", {1}, {2});
+  model.node ("Mul", {"x", "two"}, {"x2"});
+  model.node ("ReduceMin", {"x"}, {"m"}).node ("Greater", {"m", "none"}, {"c"});
+  model.node ("If", {"c"}, {"t", "u"},
+      {{"then_branch", then.branch ()}, {"else_branch", other.branch ()}});
+  model.node ("Concat", {"t", "u"}, {"y"}, {{"axis", 0}});
+  for (const Precision precision : {Precision::single, Precision::half}) {
+    const double tolerance = precision == Precision::half ? 2e-3 : 1e-6;
+    expect_near (run (model, {{1, 2, 4}}, precision),
+        {0, std::log (2.0), std::log (4.0), 5, 5, 5}, tolerance);
+    expect_near (run (model, {{1, -2, 4}}, precision), {-1, 2, -4, 1, -2, 4}, tolerance);
+    expect_near (
+        run (model, {{4, -20, 0}}, precision), {-5.2, -4, -5, 4, -20, 0}, tolerance);
+  }
+}
+
+TEST (test_inference_infinities_of_the_other_branch_are_not_selected)
+{
+  OnnxModel then, other, model;
+  then.node ("Div", {"x", "none"}, {"out"}).output ("out", {});
+  other.node ("Identity", {"x"}, {"out"}).output ("out", {});
+  model.input ("x", {4}).output ("y", {4}).constant ("none", {1}, {0});
+  model.node ("ReduceMax", {"x"}, {"m"}).node ("Less", {"m", "none"}, {"c"});
+  model.node ("If", {"c"}, {"y"},
+      {{"then_branch", then.branch ()}, {"else_branch", other.branch ()}});
+  const std::vector<float> x = {-1, 0, 1, 2};
+  for (const Precision precision : {Precision::single, Precision::half})
+    expect_near (run (model, {x}, precision), {-1, 0, 1, 2}, 0);
+}
+
+/* An integer output, and one that is the same value in both branches */
+TEST (test_inference_selects_integers_and_common_values)
+{
+  OnnxModel then, other, model;
+  then.constant ("n", {7, 1}).output ("n", {}).output ("x", {});
+  other.node ("Shape", {"pair"}, {"n"}).output ("n", {}).output ("x", {});
+  model.input ("x", {1}).input ("pair", {2, 3}).output ("y", {3});
+  model.constant ("none", {1}, {0}).node ("Less", {"x", "none"}, {"c"});
+  model.node ("If", {"c"}, {"n", "same"},
+      {{"then_branch", then.branch ()}, {"else_branch", other.branch ()}});
+  model.node ("Cast", {"n"}, {"real"}, {{"to", onnx_float}});
+  model.node ("Concat", {"real", "same"}, {"y"}, {{"axis", 0}});
+  const std::vector<float> pair (6);
+  expect_near (run (model, {{-4}, pair}), {7, 1, -4}, 0);
+  expect_near (run (model, {{4}, pair}), {2, 3, 4}, 0);
+}
+
+TEST (test_inference_refuses_computed_conditions_of_branches_that_differ)
+{
+  const struct {
+    const char *condition, *op;
+    std::vector<OnnxAttribute> attributes;
+    std::vector<std::string> reasons;
+  } rows[] = {
+      {"c", "Flatten", {{"axis", 0}},
+          {"If_1", "\"y\"", "float32 2 in", "float32 1x2 in else_branch"}},
+      {"c", "Cast", {{"to", onnx_int32}}, {"If_1", "\"y\"", "int32 2 in else_branch"}},
+      {"c", "Loop", {}, {"not supported: Loop"}},
+      {"x", "Relu", {}, {"If_1", "expected one condition"}},
+      {"f", "Relu", {}, {"If_1", "type bool"}},
+  };
+  for (const auto &row : rows) {
+    OnnxModel then, other, model;
+    then.node ("Relu", {"x"}, {"out"}).output ("out", {});
+    other.node (row.op, {"x"}, {"out"}, row.attributes).output ("out", {});
+    model.input ("x", {2}).input ("f", {}).output ("y", {2});
+    model.node ("Greater", {"f", "f"}, {"c"});
+    model.node ("If", {row.condition}, {"y"},
+        {{"then_branch", then.branch ()}, {"else_branch", other.branch ()}});
+    expect_refused (model, row.reasons);
+  }
 }
 
 TEST (test_inference_refuses_deep_branches)
@@ -1583,6 +1668,127 @@ TEST (test_inference_rounds_in_a_convolution)
   gsize steps = 0;
   expect_near (run (model, {x}, Precision::single, &steps), expected, 0);
   fail_unless_equals_int (steps, 2);
+}
+
+/* com.microsoft.DynamicQuantizeLSTM of several times and a single image */
+namespace {
+struct QuantizedLstm {
+  std::string label;
+  int directions;
+  bool is_signed, by_channel;
+  int times = 3, features = 3, hidden = 2, gates = 8;
+
+  std::vector<int> weights (int rows, guint seed) const
+  {
+    return large_numbers (
+        directions * rows * gates, is_signed ? -128 : 0, is_signed ? 127 : 255, seed);
+  }
+  int zero () const { return is_signed ? 0 : 120; }
+  /* The scale of a gate's weights; `which` is 0 for W and 1 for R. */
+  double scale (int direction, int gate, int which) const
+  {
+    return (1 + direction + 2 * which + (by_channel ? gate % 3 : 0)) / 1024.0;
+  }
+  std::vector<float> x () const { return noise (gsize (times * features), 7); }
+  std::vector<float> bias () const { return noise (gsize (directions * 2 * gates), 8); }
+
+  OnnxModel model () const
+  {
+    const int type = is_signed ? onnx_int8 : onnx_uint8, count = by_channel ? gates : 1;
+    std::vector<int64_t> shape = {directions};
+    OnnxModel made;
+    if (by_channel)
+      shape.push_back (gates);
+    for (int which = 0; which < 2; which++) {
+      const std::string name = which ? "r" : "w";
+      const int rows = which ? hidden : features;
+      std::vector<float> scales;
+      for (int d = 0; d < directions; d++)
+        for (int gate = 0; gate < count; gate++)
+          scales.push_back (float (scale (d, gate, which)));
+      const std::vector<int> numbers = weights (rows, guint (which));
+      made.constant (name, {directions, rows, gates}, type,
+          is_signed ? bytes_of<gint8> (numbers) : bytes_of<guint8> (numbers));
+      made.constant (name + "s", shape, scales);
+      made.constant (
+          name + "z", shape, type, std::string (scales.size (), char (zero ())));
+    }
+    made.input ("x", {times, 1, features}).output ("y", {times, directions, 1, hidden});
+    made.constant ("b", {directions, 2 * gates}, bias ());
+    made.node ("DynamicQuantizeLSTM",
+        {"x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"}, {"y"},
+        {{"hidden_size", hidden},
+            {"direction", directions > 1 ? "bidirectional" : "forward"}},
+        "com.microsoft");
+    return made;
+  }
+
+  std::vector<double> expected () const
+  {
+    const std::vector<int> w = weights (features, 0), r = weights (hidden, 1);
+    const std::vector<float> data = x (), b = bias ();
+    std::vector<double> y (gsize (times * directions * hidden));
+    for (int d = 0; d < directions; d++) {
+      std::vector<double> state (gsize (hidden), 0), cell = state;
+      for (int step = 0; step < times; step++) {
+        const int time = d ? times - 1 - step : step;
+        std::vector<double> sum;
+        for (int gate = 0; gate < gates; gate++) {
+          double total = double (b[gsize (2 * d * gates + gate)])
+                         + double (b[gsize ((2 * d + 1) * gates + gate)]);
+          for (int n = 0; n < features; n++)
+            total += double (data[gsize (time * features + n)]) * scale (d, gate, 0)
+                     * (w[gsize ((d * features + n) * gates + gate)] - zero ());
+          for (int n = 0; n < hidden; n++)
+            total += state[gsize (n)] * scale (d, gate, 1)
+                     * (r[gsize ((d * hidden + n) * gates + gate)] - zero ());
+          sum.push_back (total);
+        }
+        for (int n = 0; n < hidden; n++) { /* the gates are input, output, forget, cell */
+          auto part = [&] (int gate) { return sum[gsize (gate * hidden + n)]; };
+          auto sigmoid = [&] (int gate) { return 1 / (1 + std::exp (-part (gate))); };
+          cell[gsize (n)] =
+              sigmoid (2) * cell[gsize (n)] + sigmoid (0) * std::tanh (part (3));
+          state[gsize (n)] = sigmoid (1) * std::tanh (cell[gsize (n)]);
+          y[gsize ((time * directions + d) * hidden + n)] = state[gsize (n)];
+        }
+      }
+    }
+    return y;
+  }
+};
+} // namespace
+
+TEST_ROWS (test_inference_lstm_of_quantized_weights,
+    std::vector<QuantizedLstm>{{"int8", 1, true, false},
+        {"uint8 by channel", 1, false, true}, {"uint8 bidirectional", 2, false, false},
+        {"int8 bidirectional by channel", 2, true, true}})
+{
+  expect_near (run (row.model (), {row.x ()}), row.expected (), 1e-5);
+  expect_near (run (row.model (), {row.x ()}, Precision::half), row.expected (), 1e-2);
+}
+
+TEST (test_inference_refuses_quantized_lstm_that_does_not_fit)
+{
+  const struct {
+    const char *weights, *peepholes, *scale, *zero, *reason;
+  } rows[] = {{"f", "", "s", "z", "int8 or uint8"}, {"w", "p", "s", "z", "peepholes"},
+      {"w", "", "s", "", "input 11: expected the shape 1 or 1x4"},
+      {"w", "", "p", "z", "input 10: expected the shape 1 or 1x4"},
+      {"w2", "", "s", "z", "of three dimensions"}};
+  for (const auto &row : rows) {
+    OnnxModel model;
+    model.input ("x", {2, 1, 1}).output ("y", {2, 1, 1, 1});
+    model.constant ("w", {1, 1, 4}, onnx_int8, bytes_of<gint8> ({1, 2, 3, 4}));
+    model.constant ("w2", {1, 4}, onnx_int8, bytes_of<gint8> ({1, 2, 3, 4}));
+    model.constant ("f", {1, 1, 4}, noise (4, 1)).constant ("p", {1, 3}, noise (3, 2));
+    model.constant ("s", {1}, {1}).constant ("z", {1}, onnx_int8, "\1");
+    model.node ("DynamicQuantizeLSTM",
+        {"x", "w", row.weights, "", "", "", "", row.peepholes, "s", "z", row.scale,
+            row.zero},
+        {"y"}, {}, "com.microsoft");
+    expect_refused (model, {"DynamicQuantizeLSTM", row.reason});
+  }
 }
 
 TEST (test_inference_refuses_steps_that_do_not_fit)
