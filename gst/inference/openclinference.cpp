@@ -45,6 +45,9 @@
  * Operators that are not supported are listed in one error. The weights are uploaded once,
  * also for several elements with the same model.
  *
+ * At its start the element posts a message `openclinference`. Its arrays `inputs` and `outputs`
+ * have a structure for each port, with `name`, `type` and `shape`, such as "-1x3x224x224".
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=1 ! openclupload ! \
@@ -273,6 +276,26 @@ forget_model (GstOpenCLInference *self)
   self->loaded->model = nullptr;
   self->loaded->info = {};
   self->loaded->asked.clear ();
+  self->loaded->shapes.clear ();
+}
+
+static void
+add_ports (
+    GstStructure *message, const char *name, const std::vector<inference::Port> &ports)
+{
+  GValue list = G_VALUE_INIT;
+  g_value_init (&list, GST_TYPE_ARRAY);
+  for (const inference::Port &port : ports) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed (&value,
+        gst_structure_new ("port", "name", G_TYPE_STRING, port.name.c_str (), "type",
+            G_TYPE_STRING, inference::info_of (port.type).name, "shape", G_TYPE_STRING,
+            port.has_shape ? inference::text_of (port.shape).c_str () : nullptr,
+            nullptr));
+    gst_value_array_append_and_take_value (&list, &value);
+  }
+  gst_structure_take_value (message, name, &list);
 }
 
 static gboolean
@@ -288,7 +311,14 @@ gst_opencl_inference_open (GstOpenCLFilter *filter, GError **error)
   /* It would ask upstream for the tensors that downstream wants. */
   gst_base_transform_set_prefer_passthrough (
       GST_BASE_TRANSFORM (self), settings.output != Output::meta);
-  return inference::options_of (*self->loaded, settings, model, options, error);
+  if (!inference::options_of (*self->loaded, settings, model, options, error))
+    return FALSE;
+  GstStructure *message = gst_structure_new_empty ("openclinference");
+  add_ports (message, "inputs", model->inputs);
+  add_ports (message, "outputs", model->outputs);
+  gst_element_post_message (
+      GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), message));
+  return TRUE;
 }
 
 static void
@@ -619,6 +649,8 @@ gst_opencl_inference_sink_event (GstBaseTransform *transform, GstEvent *event)
   if (type == GST_EVENT_EOS || type == GST_EVENT_CAPS || type == GST_EVENT_SEGMENT
       || type == GST_EVENT_GAP)
     push_rest (self);
+  if (type == GST_EVENT_CAPS)
+    inference::wait_for_shapes (*self->loaded);
   return opencl::base_transform ()->sink_event (transform, event);
 }
 
