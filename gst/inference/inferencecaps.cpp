@@ -32,7 +32,7 @@ load_model (LoadedModel &loaded, const InferenceSettings &settings,
     loaded.asked.clear ();
     loaded.model = Model::load (settings.model_file, error);
     loaded.file = settings.model_file;
-    if (!loaded.model
+    if (!loaded.model || !Lowering::check_operators (*loaded.model, *loaded.model, error)
         || !load_model_info (settings.model_file + ".modelinfo", loaded.info, error)) {
       loaded.model = nullptr;
       return false;
