@@ -479,7 +479,10 @@ TEST (test_inference_takes_open_lengths_from_a_pad)
     const float value = float (n);
     memcpy (&rows[4 * n], &value, 4);
   }
-  streams.push ("other", buffer_of (rows));
+  GstBuffer *other = buffer_of (rows);
+  GST_BUFFER_PTS (other) = 0;
+  GST_BUFFER_DURATION (other) = 40 * GST_MSECOND;
+  streams.push ("other", other);
   streams.push ("main", level_frame (0, 255));
   const std::vector<double> got = streams.pull ();
   fail_unless_equals_int (got.size (), 16);
