@@ -13,6 +13,7 @@
 
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 namespace inference {
 /* --- the model --- */
@@ -99,8 +100,8 @@ wait_for_shapes (LoadedModel &loaded)
           Shape (caps.array.shape.begin (), caps.array.shape.end ());
   }
   std::lock_guard<std::mutex> guard (loaded.lock);
-  loaded.shapes = shapes;
-  loaded.asked.clear ();
+  if (std::exchange (loaded.shapes, shapes) != shapes)
+    loaded.asked.clear ();
 }
 
 bool
