@@ -24,8 +24,8 @@ def network(file, precision="float", constants=None):
     file: path, which is read again for arrays of other shapes.
     precision: "float", or "half" for activations and weights of 16 bits. Inputs and outputs keep
     their types.
-    constants: values of inputs by name, for the inputs that decide shapes or the branch of an If, or
-    that never change: numbers, which fill the input, or arrays. A call does not take these inputs.
+    constants: values of inputs by name, for the inputs that decide shapes or the branch of an If,
+    or that never change: numbers, which fill the input, or arrays. A call does not take them.
 
     Returns a Network. Raises FileNotFoundError, ValueError for an unknown constant or precision,
     and DeviceError if the file does not load. Its message names all operators that are missing.
