@@ -13,13 +13,14 @@
 
 #include <cstring>
 #include <tuple>
+#include <utility>
 
 namespace inference {
 /* --- the model --- */
 
 static bool
 load_model (LoadedModel &loaded, const InferenceSettings &settings,
-    std::shared_ptr<const Model> &model, ModelInfo &info, GError **error)
+    std::shared_ptr<const Model> &model, NetworkOptions &options, GError **error)
 {
   std::lock_guard<std::mutex> guard (loaded.lock);
   if (settings.model_file.empty ()) {
@@ -32,14 +33,15 @@ load_model (LoadedModel &loaded, const InferenceSettings &settings,
     loaded.asked.clear ();
     loaded.model = Model::load (settings.model_file, error);
     loaded.file = settings.model_file;
-    if (!loaded.model
+    if (!loaded.model || !Lowering::check_operators (*loaded.model, *loaded.model, error)
         || !load_model_info (settings.model_file + ".modelinfo", loaded.info, error)) {
       loaded.model = nullptr;
       return false;
     }
   }
   model = loaded.model;
-  info = loaded.info;
+  options.info = loaded.info;
+  options.shapes = loaded.shapes;
   return true;
 }
 
@@ -69,7 +71,7 @@ bool
 options_of (LoadedModel &loaded, const InferenceSettings &settings,
     std::shared_ptr<const Model> &model, NetworkOptions &options, GError **error)
 {
-  if (!load_model (loaded, settings, model, options.info, error)
+  if (!load_model (loaded, settings, model, options, error)
       || !parse_pairs (
           "state", settings.state, "input=output,input=output…", options.state, error)
       || !parse_pairs ("inputs", settings.inputs, "input=value,input=file.npy…",
@@ -85,6 +87,21 @@ options_of (LoadedModel &loaded, const InferenceSettings &settings,
   return read_levels ("mean", settings.mean, options.mapping.mean, error)
          && read_levels (
              "deviation", settings.deviation, options.mapping.deviation, error);
+}
+
+void
+wait_for_shapes (LoadedModel &loaded)
+{
+  std::map<std::string, Shape> shapes;
+  for (const auto &stream : loaded.streams->all ()) {
+    opencl::AuxiliaryStream::Frame caps;
+    if (stream->wait_for_caps (caps) && !caps.is_video)
+      shapes[GST_PAD_NAME (stream->pad ()) + strlen ("sink_")] =
+          Shape (caps.array.shape.begin (), caps.array.shape.end ());
+  }
+  std::lock_guard<std::mutex> guard (loaded.lock);
+  if (std::exchange (loaded.shapes, shapes) != shapes)
+    loaded.asked.clear ();
 }
 
 bool

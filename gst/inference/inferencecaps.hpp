@@ -43,11 +43,14 @@ struct LoadedModel {
    * caps. */
   std::string asked;
   std::vector<NetworkOutput> outputs;
+  std::map<std::string, Shape> shapes; /* of arrays on request pads */
 };
 
 /* Loads the model. */
 bool options_of (LoadedModel &loaded, const InferenceSettings &settings,
     std::shared_ptr<const Model> &model, NetworkOptions &options, GError **error);
+/* Waits for the caps of the request pads, which decide open lengths of their inputs. */
+void wait_for_shapes (LoadedModel &loaded);
 bool picture_options_of (
     const InferenceSettings &settings, PictureOptions &options, GError **error);
 

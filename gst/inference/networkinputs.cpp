@@ -134,11 +134,18 @@ fit_video (const Port &port, const GstVideoInfo *video, const NetworkOptions &op
   return true;
 }
 
-/* An input with a pad of its own. Whether video or arrays will come is not known yet. */
+/* An input with a pad of its own. Without the shape of an array, video may come, too. */
 void
 fit_other (const Port &port, const NetworkSource &source, const NetworkOptions &options,
     const NetworkInput &main, NetworkInput &input)
 {
+  const auto array = options.shapes.find (input.pad);
+  if (array != options.shapes.end ()
+      && fit_shape (array->second, port.shape, input.shape)) {
+    input.layout.clear ();
+    return;
+  }
+  input.shape = port.shape;
   if (!fit_video (port, source.video, options, input, nullptr)
       || (input.length ('T') != 1 && input.length ('T') != main.length ('T'))) {
     input.layout.clear ();

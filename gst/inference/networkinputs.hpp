@@ -38,6 +38,7 @@ struct NetworkOptions {
   gint64 clip_step = 0;   /* frames from one clip to the next, 0: all of a clip */
   VideoMapping mapping;
   ModelInfo info;
+  std::map<std::string, Shape> shapes; /* of arrays on the pads, as far as known */
   /* Index of the output whose lowest and highest values Network::limit () has, or -1 */
   gint limits_of = -1;
 

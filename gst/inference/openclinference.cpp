@@ -45,6 +45,9 @@
  * Operators that are not supported are listed in one error. The weights are uploaded once,
  * also for several elements with the same model.
  *
+ * At its start the element posts a message `openclinference`. Its arrays `inputs` and `outputs`
+ * have a structure for each port, with `name`, `type` and `shape`, such as "-1x3x224x224".
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=1 ! openclupload ! \
@@ -61,6 +64,8 @@
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/core/gstopenclcheck.h>
+#include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/elements/auxiliarystream.hpp>
 #include <gst/opencl/elements/filterelement.hpp>
@@ -113,6 +118,12 @@ struct InferenceWork {
   std::vector<opencl::AuxiliaryFrame> others; /* of the network's other inputs */
   std::shared_ptr<GstBuffer> last;            /* (nullable): frame */
   std::vector<gint64> offsets;                /* of each output in a buffer, in bytes */
+
+  /* Kernels write elements at multiples of their size only. */
+  bool is_aligned (gsize n) const
+  {
+    return offsets[n] % gint64 (network->outputs ()[n].tensor.element_size ()) == 0;
+  }
 };
 } // namespace
 
@@ -273,6 +284,26 @@ forget_model (GstOpenCLInference *self)
   self->loaded->model = nullptr;
   self->loaded->info = {};
   self->loaded->asked.clear ();
+  self->loaded->shapes.clear ();
+}
+
+static void
+add_ports (
+    GstStructure *message, const char *name, const std::vector<inference::Port> &ports)
+{
+  GValue list = G_VALUE_INIT;
+  g_value_init (&list, GST_TYPE_ARRAY);
+  for (const inference::Port &port : ports) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed (&value,
+        gst_structure_new ("port", "name", G_TYPE_STRING, port.name.c_str (), "type",
+            G_TYPE_STRING, inference::info_of (port.type).name, "shape", G_TYPE_STRING,
+            port.has_shape ? inference::text_of (port.shape).c_str () : nullptr,
+            nullptr));
+    gst_value_array_append_and_take_value (&list, &value);
+  }
+  gst_structure_take_value (message, name, &list);
 }
 
 static gboolean
@@ -288,7 +319,14 @@ gst_opencl_inference_open (GstOpenCLFilter *filter, GError **error)
   /* It would ask upstream for the tensors that downstream wants. */
   gst_base_transform_set_prefer_passthrough (
       GST_BASE_TRANSFORM (self), settings.output != Output::meta);
-  return inference::options_of (*self->loaded, settings, model, options, error);
+  if (!inference::options_of (*self->loaded, settings, model, options, error))
+    return FALSE;
+  GstStructure *message = gst_structure_new_empty ("openclinference");
+  add_ports (message, "inputs", model->inputs);
+  add_ports (message, "outputs", model->outputs);
+  gst_element_post_message (
+      GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), message));
+  return TRUE;
 }
 
 static void
@@ -397,6 +435,9 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
   for (const inference::Plan::Port &port : work.network->outputs ()) {
     work.offsets.push_back (offset);
     offset += port.tensor.count () * gint64 (port.tensor.element_size ());
+    if (settings.output == Output::tensors && !work.is_aligned (work.offsets.size () - 1)
+        && !work.network->make_own_outputs (error))
+      return false;
   }
   if ((settings.output == Output::alpha && !make_matte (self, work, input, output, error))
       || (settings.output == Output::video
@@ -496,6 +537,25 @@ gst_opencl_inference_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
   return TRUE;
 }
 
+/* Copies the outputs whose offset does not suit their type. */
+static gboolean
+copy_outputs (const InferenceWork &work, cl_command_queue queue,
+    const GstOpenCLFrame *output, GError **error)
+{
+  for (gsize n = 0; n < work.offsets.size (); n++) {
+    const inference::Tensor &tensor = work.network->outputs ()[n].tensor;
+    if (!work.is_aligned (n)
+        && !gst_opencl_check (
+            clEnqueueCopyBuffer (queue, work.network->own_output (n), output->data, 0,
+                output->offset[0] + gsize (work.offsets[n]),
+                gsize (tensor.count ()) * tensor.element_size (), 0, nullptr,
+                opencl::Profiled (queue, opencl::command::copy)),
+            "clEnqueueCopyBuffer", error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 static gboolean
 gst_opencl_inference_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -504,12 +564,13 @@ gst_opencl_inference_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
   const inference::Memory from = {input->data, gint64 (input->offset[0])};
   std::vector<inference::Memory> to;
   if (work->settings.output == Output::tensors)
-    for (const gint64 offset : work->offsets)
-      to.push_back ({output->data, gint64 (output->offset[0]) + offset});
+    for (gsize n = 0; n < work->offsets.size (); n++)
+      to.push_back ({work->is_aligned (n) ? output->data : nullptr,
+          gint64 (output->offset[0]) + work->offsets[n]});
   if (!work->network->run (queue, from, to, error))
     return FALSE;
   if (work->settings.output == Output::tensors)
-    return TRUE;
+    return copy_outputs (*work, queue, output, error);
   cl_mem own = work->network->own_output (work->settings.output_index);
   return work->settings.output == Output::video
              ? work->picture.enqueue_picture (queue, own, work->network->limit (0),
@@ -619,6 +680,8 @@ gst_opencl_inference_sink_event (GstBaseTransform *transform, GstEvent *event)
   if (type == GST_EVENT_EOS || type == GST_EVENT_CAPS || type == GST_EVENT_SEGMENT
       || type == GST_EVENT_GAP)
     push_rest (self);
+  if (type == GST_EVENT_CAPS)
+    inference::wait_for_shapes (*self->loaded);
   return opencl::base_transform ()->sink_event (transform, event);
 }
 

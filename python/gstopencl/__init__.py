@@ -1,12 +1,13 @@
 """Python package of the GStreamer elements on OpenCL
 
 `gstopencl.process` runs a chain of elements over an array or a recording. `gstopencl.run`, `kernel`,
-`fft`, `reduce` and `convolve` compute with arrays.
+`fft`, `reduce` and `convolve` compute with arrays, and `network` runs a network from an ONNX file.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 PUBLIC = {"Chain": "chain", "ChainError": "chain", "process": "chain",
           "LiveCalibration": "livecalibration", "RecordingError": "recordings", "Source": "source",
+          "network": "networks",
           **dict.fromkeys(("DeviceError", "clear", "convolve", "empty", "fft", "kernel", "reduce",
                            "run", "use"), "arrays")}
 

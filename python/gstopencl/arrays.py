@@ -28,7 +28,7 @@ import numpy as np
 
 from . import frames
 from .frames import (
-    TENSORS, DeviceError, start_gstreamer, temporary_folder, tensors_caps, view_of, without_mask)
+    TENSORS, DeviceError, start_gstreamer, temporary_folder, tensors_caps, views_of, without_mask)
 
 gi.require_version("GstOpenCL", "1.0")
 from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
@@ -311,7 +311,9 @@ class Engine:
 
     def source(self, name, operand):
         """Returns a pad outside of the pipeline that is linked to the element's."""
-        pad = self.element.get_static_pad("sink") or self.element.request_pad_simple(name)
+        pad = self.element.get_static_pad("sink")
+        if not pad or pad.is_linked():
+            pad = self.element.request_pad_simple(name)
         if not pad:
             raise ValueError(f"{name}: no operand may have this name")
         if not operand.is_on_device:
@@ -338,7 +340,7 @@ class Engine:
         return reversed(list(zip(self.pads, operands.values())))
 
     def call(self, operands, arguments):
-        """Returns the result as a view of GStreamer's memory, None if the engine is closed."""
+        """Returns the results as views of GStreamer's memory, None if the engine is closed."""
         with self.lock:
             if self.is_closed:
                 return None
@@ -358,7 +360,7 @@ class Engine:
             sample = self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
                                  is_changed and not is_first)
             try:
-                return view_of(sample)
+                return views_of(sample)
             except RuntimeError as error:
                 self.check_messages(Gst.MessageType.ERROR)
                 raise DeviceError(f"{self.element.get_factory().get_name()}: {error}") from None
@@ -377,11 +379,13 @@ class Engine:
                                   f"operands: {failed[0].value_nick}")
 
     def check_messages(self, types):
+        """Raises DeviceError for an error or a warning. Returns a message of an element."""
         message = self.pipeline.get_bus().pop_filtered(types)
-        if message:
+        if message and message.type != Gst.MessageType.ELEMENT:
             is_error = message.type == Gst.MessageType.ERROR
             reason, _ = message.parse_error() if is_error else message.parse_warning()
             raise DeviceError(f"{message.src.get_factory().get_name()}: {reason.message}")
+        return message
 
     def close(self):
         """Waits for a call of another thread."""
@@ -406,6 +410,11 @@ def text_of(value):
 
 def call(factory, properties, operands, arguments=None, used=None):
     """Returns the result of an element with these properties for operands by name."""
+    return call_all(factory, properties, operands, arguments, used)[0]
+
+
+def call_all(factory, properties, operands, arguments=None, used=None):
+    """Returns a list of all results."""
     used = used or device()
     properties = {name: text_of(value) for name, value in properties.items() if value is not None}
     key = factory, *properties.items(), *((name, each.caps) for name, each in operands.items())

@@ -144,6 +144,25 @@ def video_view(data, sample, structure):
 VIEWS = {"application/x-oct": oct_view, "other/tensors": tensors_view, "video/x-raw": video_view}
 
 
+def views_of(sample):
+    """Returns the arrays of a sample as a list. Each of several tensors is a buffer of its own."""
+    structure = structure_of(sample.get_caps(), 0)
+    if not structure.has_field("num_tensors") or structure.get_value("num_tensors") == 1:
+        return [view_of(sample)]
+    views, offset = [], 0
+    for name, dimensions in zip(structure.get_value("types").split(","),
+                                structure.get_value("dimensions").split(",")):
+        kind, shape = np.dtype(TYPES_OF_TENSORS[name]), [int(n) for n in dimensions.split(":")]
+        size = int(np.prod(shape)) * kind.itemsize
+        part = sample.get_buffer().copy_region(Gst.BufferCopyFlags.MEMORY, offset, size)
+        # An offset that does not suit the type needs a copy.
+        view = np.require(bytes_of(part).view(kind).reshape(shape[::-1]), None, "A")
+        view.flags.writeable = False
+        views.append(view)
+        offset += size
+    return views
+
+
 def view_of(sample):
     """Returns the frame of a sample as an array that shares its memory and cannot be written."""
     structure = structure_of(sample.get_caps(), 0)

@@ -40,7 +40,7 @@ Lowering::run (const Model &model, const InputChoice &choice, GError **error)
 {
   Lowering lowering (model, choice);
 
-  if (!lowering.check_operators (model, error) || !lowering.add_inputs (error)
+  if (!check_operators (model, model, error) || !lowering.add_inputs (error)
       || !lowering.lower (model, error) || !lowering.finish (error))
     return nullptr;
   return std::move (lowering.graph);
@@ -86,10 +86,9 @@ missing_operators (const Body &body)
   return qoperator ? list + "; quantize in QDQ form" : list;
 }
 
-/* Branches that are not taken may have any operators. The error lists those of the whole
- * network. */
+/* The error lists those of the whole network. */
 bool
-Lowering::check_operators (const Body &body, GError **error) const
+Lowering::check_operators (const Model &model, const Body &body, GError **error)
 {
   if (std::all_of (body.nodes.begin (), body.nodes.end (), is_supported))
     return true;
@@ -286,7 +285,7 @@ Lowering::take_branch (
   const std::vector<ValueId> outer_operands = operands;
   Scope inner = {branch, scope, {}};
   scope = &inner;
-  const bool lowered = check_operators (branch, error) && lower (branch, error);
+  const bool lowered = check_operators (model, branch, error) && lower (branch, error);
   current = node;
   operands = outer_operands;
   results.clear ();

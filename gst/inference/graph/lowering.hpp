@@ -47,6 +47,8 @@ public:
    * shapes. If the model has operators that are not supported, the error lists all of them. */
   static std::unique_ptr<Graph> run (
       const Model &model, const InputChoice &choice, GError **error);
+  /* Branches that are not taken may have any operators. */
+  static bool check_operators (const Model &model, const Body &body, GError **error);
 
   /* --- for operators: the node that is lowered --- */
 
@@ -141,7 +143,6 @@ private:
     std::map<std::string, ValueId> named;
   };
 
-  bool check_operators (const Body &body, GError **error) const;
   bool order_nodes (
       const Body &body, std::vector<const Node *> &ordered, GError **error) const;
   bool lower (const Body &body, GError **error);

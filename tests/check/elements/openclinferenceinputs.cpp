@@ -468,6 +468,30 @@ TEST (test_inference_follows_caps_of_another_stream)
   fail_unless (streams.pipeline.messages ().is_clean ());
 }
 
+/* The model leaves the number of rows open, and the array of the pad has four. */
+TEST (test_inference_takes_open_lengths_from_a_pad)
+{
+  TwoStreams streams (product_model ({-1, 4}), "", "sink_y",
+      "other/tensors,format=static,num_tensors=1,types=float32,"
+      "dimensions=(string)4:4,framerate=25/1");
+  Bytes rows (64);
+  for (gsize n = 0; n < 16; n++) {
+    const float value = float (n);
+    memcpy (&rows[4 * n], &value, 4);
+  }
+  GstBuffer *other = buffer_of (rows);
+  GST_BUFFER_PTS (other) = 0;
+  GST_BUFFER_DURATION (other) = 40 * GST_MSECOND;
+  streams.push ("other", other);
+  streams.push ("main", level_frame (0, 255));
+  const std::vector<double> got = streams.pull ();
+  fail_unless_equals_int (got.size (), 16);
+  for (gsize n = 0; n < 16; n++)
+    fail_unless (std::fabs (got[n] - double (n)) < 1e-5, "%g at %zu", got[n], n);
+  streams.end ();
+  fail_unless (streams.pipeline.messages ().is_clean ());
+}
+
 /* --- errors --- */
 
 /* Sources post errors of their own when a stream fails. */
