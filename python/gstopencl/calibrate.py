@@ -1,4 +1,4 @@
-"""oct-calibrate: calibration of spectra by mirrors, samples, flat targets, or maps of other programs
+"""oct-calibrate: calibration of spectra by mirrors, samples, flat targets, or other programs' maps
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -189,8 +189,8 @@ def check_combination(asked):
         raise Refused(f"{' and '.join(tasks) or 'nothing'} given, expected --mirror, --sharpen, "
                       "--flat, or one of " + ", ".join(MAPS))
     if len(maps) > 1 or maps and asked.mirrors:
-        raise Refused(f"{' and '.join([*(['--mirror'] if asked.mirrors else []), *maps])}: expected "
-                      "one calibration")
+        given = [*(["--mirror"] if asked.mirrors else []), *maps]
+        raise Refused(f"{' and '.join(given)}: expected one calibration")
     if asked.polynomial and not asked.samples and not asked.sharpen:
         raise Refused("--polynomial: expected --samples of 16 to 65536")
     if asked.flat and asked.settings and (asked.amplitudes or asked.decibels):

@@ -60,7 +60,7 @@ OF_DECODER = (
      "largest intersection over union of two boxes, 0 to 1"),
     ("--top", "max-detections", functools.partial(whole, 1, 9999), "largest number of results"),
     ("--track", "track-frames", functools.partial(whole, 1, 9999),
-     "gives objects a number (id), kept for so many frames without a box, such as 15"))
+     "gives objects a number (id), and keeps it for N frames without a box, such as 15"))
 # Options of each network that is fetched
 FETCHED = {"faces": ([], {"mean": "0.5", "deviation": "0.5"}), "hands": (["--hands"], {})}
 
@@ -85,7 +85,8 @@ def parse_arguments(words):
                          help="faces or hands: networks of MediaPipe, fetched from PyPI (faces)")
     network.add_argument("--model", metavar="FILE", type=existing, help="an ONNX file")
     for option, name, kind, text in OF_NETWORK + OF_DECODER:
-        network.add_argument(option, dest=name, metavar=option[2:].upper(), type=kind, help=text)
+        metavar = {"--track": "N", "--top": "N", "--labels": "FILE"}.get(option, option[2:].upper())
+        network.add_argument(option, dest=name, metavar=metavar, type=kind, help=text)
     results = parser.add_argument_group("Results")
     results.add_argument("--csv", action="store_true", help="a row for each object instead of JSON")
     results.add_argument("--results", metavar="FILE", help="instead of standard output")
