@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
+import io
 import os
 import pathlib
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from .calibration import at_places  # noqa: E402
 from .chain import Chain  # noqa: E402
 from .files import replaced, write_whole  # noqa: E402
 from .frames import view_of  # noqa: E402
-from .recordings import RecordingError, open_recording, read_text  # noqa: E402
+from .recordings import RecordingError, open_recording, read_bytes, read_text  # noqa: E402
 from .settingslines import line_of  # noqa: E402
 from .structures import array_of, structure_of  # noqa: E402
 
@@ -55,13 +56,12 @@ def decoded(recording):
         yield from ((frame, None) for frame in recording.frames())
         return
     chain = Chain(UNPACK if recording.caps else "identity", parser=recording.parser)
-    pad, scale = chain.sink.get_static_pad("sink"), 0.5 if recording.caps else 0
+    pad, scale, found = chain.sink.get_static_pad("sink"), 0.5 if recording.caps else 0, None
     try:
         with contextlib.closing(chain.samples(recording)) as samples:
             for sample in samples:
-                frame = view_of(sample)
-                yield frame * (scale * frame.shape[-1]) if scale else frame, \
-                    calibration_of_stream(pad)
+                frame, found = view_of(sample), found or calibration_of_stream(pad)
+                yield frame * (scale * frame.shape[-1]) if scale else frame, found
     finally:
         chain.close()
 
@@ -92,14 +92,14 @@ def load_spectra(path, **options):
 def values_of(path):
     """Returns the numbers of a file: .npy, text with one number a line, or raw float32 where the
     file is no text, as Thorlabs' Chirp.data. Raises ValueError and OSError with its name."""
-    raw = pathlib.Path(path).read_bytes()
+    raw = read_bytes(path)
     if raw.startswith(b"\x93NUMPY"):
         try:
-            values = np.load(path, allow_pickle=False).ravel()
+            values = np.load(io.BytesIO(raw), allow_pickle=False).ravel()
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
     elif all(0x09 <= byte < 0x7f for byte in raw[:64]):
-        values = np.array(list(numbers_of_text(path, read_text(path))))
+        values = np.array(list(numbers_of_text(path, raw.decode(errors="replace"))))
     else:
         values = np.frombuffer(raw[:len(raw) // 4 * 4], "<f4")
     if values.dtype.kind not in "iuf" or not np.isfinite(values).all() or not values.size:

@@ -123,12 +123,24 @@ def states_of(path):
     return [checked(os.stat(file), file) for file in files]
 
 
-def read_text(path):
-    def opened(name, flags):
-        return os.open(name, flags | READ_AT_ONCE)
-
-    with open(path, encoding="utf-8", opener=opened) as file:
+def opened(path, **options):
+    """Opens a regular file for reading. Raises OSError for any other, without waiting for it."""
+    file = open(path, opener=lambda name, flags: os.open(name, flags | READ_AT_ONCE), **options)
+    try:
         checked(os.fstat(file.fileno()), path)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def read_text(path):
+    with opened(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def read_bytes(path):
+    with opened(path, mode="rb") as file:
         return file.read()
 
 

@@ -272,7 +272,7 @@ def phantom(samples, edge, cube, noise, seed):
 
 
 def check_tissue():
-    """Of both coefficients of 8 tissues, at most one is off by more than its stated error."""
+    """At most one of the 16 coefficients of 8 tissues is off by more than its stated error."""
     worst, outside = np.zeros(2), 0
     for seed in (0, 4, 6, 8, 14, 16, 28, 30):
         random = np.random.default_rng(seed)

@@ -23,6 +23,7 @@ import threading
 import numpy as np
 
 import gstopencl
+from arraychecks import close, refused
 from gstopencl import arrays
 from gstopencl.arrays import Gst
 from gstopencl.recordings import Recording
@@ -37,23 +38,8 @@ def limit_time():
     faulthandler.dump_traceback_later(900, exit=True)
 
 
-def close(found, wanted, tolerance=1e-6):
-    wanted = np.asarray(wanted)
-    assert found.shape == wanted.shape, (found.shape, wanted.shape)
-    assert np.allclose(found, wanted, tolerance, tolerance), (found, wanted)
-
-
 def floats(*shape):
     return random.random(shape, np.float32)
-
-
-def refused(kind, words, function, *arguments, **options):
-    try:
-        function(*arguments, **options)
-    except kind as error:
-        assert all(word in str(error) for word in words.split()), error
-    else:
-        raise AssertionError(f"{words}: no {kind.__name__}")
 
 
 def check_run():

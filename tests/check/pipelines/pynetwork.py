@@ -18,7 +18,9 @@ import threading
 
 import numpy as np
 
+import arraychecks
 import gstopencl
+from arraychecks import refused
 from gstopencl import arrays
 
 sys.path.insert(0, sys.argv[1])
@@ -33,19 +35,8 @@ def floats(*shape):
 
 
 def close(found, wanted, tolerance=1e-6):
-    wanted = np.asarray(wanted)
-    assert found.shape == wanted.shape, (found.shape, wanted.shape)
-    assert found.dtype == wanted.dtype, (found.dtype, wanted.dtype)
-    assert np.allclose(found, wanted, tolerance, tolerance), (found, wanted)
-
-
-def refused(kind, words, function, *arguments, **options):
-    try:
-        function(*arguments, **options)
-    except kind as error:
-        assert all(word in str(error) for word in words.split()), error
-    else:
-        raise AssertionError(f"{words}: no {kind.__name__}")
+    assert found.dtype == np.asarray(wanted).dtype, (found.dtype, np.asarray(wanted).dtype)
+    arraychecks.close(found, wanted, tolerance)
 
 
 def file_of(name, inputs, nodes, outputs):
