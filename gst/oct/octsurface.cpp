@@ -121,7 +121,8 @@ const opencl::PropertyTable<SurfaceSettings> properties = {
     {"max-slope", "Maximum slope",
         "Maximum difference in depth of adjacent A-lines, in depth bins",
         &SurfaceSettings::max_slope, {0, most_slope}, opencl::playing},
-    {"ignore", "Ignore", "Structures that are no surface if there is another one",
+    {"ignore", "Ignore",
+        "Structures that are not taken for a surface, unless there is no other one",
         &SurfaceSettings::ignore, ignore_type, opencl::playing},
 };
 
