@@ -57,6 +57,24 @@ read_levels (const char *property, const std::string &text, std::vector<double> 
              && compute::read_taps (property, source, levels, error));
 }
 
+/* Reads "736", the smallest side, or "320x48". */
+static bool
+read_open_size (const std::string &text, NetworkOptions &options, GError **error)
+{
+  guint width = 0, height = 0;
+  int end = 0;
+  const int found = sscanf (text.c_str (), "%5ux%5u%n", &width, &height, &end);
+  const bool is_one = text.find_first_not_of ("0123456789") == std::string::npos;
+  if (found == 1 && is_one)
+    options.open.least = width;
+  else if (found == 2 && text.c_str ()[end] == 0 && width > 0 && height > 0) {
+    options.open.width = width;
+    options.open.height = height;
+  } else if (!text.empty ())
+    return fail (error, "open-size=" + text + ", expected a number, or WIDTHxHEIGHT");
+  return true;
+}
+
 /* Names of the request pads, without "sink_" */
 static std::vector<std::string>
 pads_of (LoadedModel &loaded)
@@ -80,11 +98,14 @@ options_of (LoadedModel &loaded, const InferenceSettings &settings,
   options.pads = pads_of (loaded);
   options.precision = settings.precision;
   options.layout = settings.layout;
-  options.batch = settings.batch_size;
+  /* Of regions it is that of a run. Each frame has an output. */
+  options.batch = settings.regions == Regions::objects ? 1 : settings.batch_size;
+  options.open.multiple = settings.open_multiple;
   options.clip_length = settings.clip_length;
   options.clip_step = settings.clip_step;
   options.mapping = {settings.fit, settings.colors, {}, {}, settings.letterbox_color};
-  return read_levels ("mean", settings.mean, options.mapping.mean, error)
+  return read_open_size (settings.open_size, options, error)
+         && read_levels ("mean", settings.mean, options.mapping.mean, error)
          && read_levels (
              "deviation", settings.deviation, options.mapping.deviation, error);
 }
@@ -213,7 +234,8 @@ find_known_outputs (LoadedModel &loaded, const InferenceSettings &settings,
   std::string asked = text;
   for (const std::string &part : {settings.state, settings.inputs, settings.layout,
            std::to_string (settings.batch_size), std::to_string (settings.clip_length),
-           std::to_string (settings.clip_step)})
+           std::to_string (settings.clip_step), settings.open_size,
+           std::to_string (settings.open_multiple)})
     asked += "/" + part;
   for (const std::string &pad : options.pads)
     asked += "/" + pad;

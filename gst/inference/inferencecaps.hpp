@@ -15,7 +15,17 @@
 #define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
 
 namespace inference {
+/* Which regions of a frame get a result */
+struct RegionChoice {
+  std::string labels; /* with commas between them; empty: all */
+  guint least = 1;    /* pixels of the shorter side */
+  guint most = 100;   /* in a frame, in the order of their metas */
+  guint interval =
+      1; /* frames between two results of a region, 0: one for each identity */
+};
+
 enum class Output { tensors, alpha, video, meta };
+enum class Regions { frame, objects };
 
 struct InferenceSettings {
   std::string model_file, state, inputs, layout;
@@ -23,6 +33,10 @@ struct InferenceSettings {
   Output output = Output::tensors;
   guint output_index = 0, channel = 0;
   guint batch_size = 1, clip_length = 0, clip_step = 0;
+  std::string open_size; /* "N" or "WIDTHxHEIGHT" */
+  guint open_multiple = 1;
+  Regions regions = Regions::frame;
+  RegionChoice choice;
   Fit fit = Fit::stretch;
   Colors colors = Colors::by_channels;
   guint letterbox_color = 0xff000000;

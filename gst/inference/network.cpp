@@ -71,6 +71,14 @@ FrameInput::put_image (cl_command_queue queue, const GstOpenCLFrame *frame, gint
 }
 
 bool
+FrameInput::put_region (cl_command_queue queue, const GstOpenCLFrame *frame,
+    gint64 number, const CutRegion &region, GError **error)
+{
+  return video_input.enqueue_region (queue, frame, region, memory (),
+      number * described.stride (tensor, 'N') * gint64 (tensor.element_size ()), error);
+}
+
+bool
 FrameInput::put_array (
     cl_command_queue queue, const GstOpenCLFrame *frame, GError **error)
 {

@@ -33,6 +33,8 @@ public:
   bool is_for (const GstVideoInfo &video) const;
   bool put_image (cl_command_queue queue, const GstOpenCLFrame *frame, gint64 number,
       gint64 time, GError **error);
+  bool put_region (cl_command_queue queue, const GstOpenCLFrame *frame, gint64 number,
+      const CutRegion &region, GError **error);
   bool put_array (cl_command_queue queue, const GstOpenCLFrame *frame, GError **error);
   /* Moves the last frames of a clip to its beginning. */
   bool keep_frames (cl_command_queue queue, GError **error);
@@ -64,6 +66,12 @@ public:
   bool begin_frame (cl_command_queue queue, GError **error);
   /* Only for video: writes a frame into its image of the input. */
   bool put_frame (cl_command_queue queue, const GstOpenCLFrame *frame, GError **error);
+  /* Writes a region of a frame into image `number` of the input (mapping.of_regions). */
+  bool put_region (cl_command_queue queue, const GstOpenCLFrame *frame, gint64 place,
+      const CutRegion &region, GError **error)
+  {
+    return frames.put_region (queue, frame, place, region, error);
+  }
   /* A frame for others ()[n]: of `video`, or (NULL) an array */
   bool put_other (gsize n, cl_command_queue queue, const GstOpenCLFrame *frame,
       const GstVideoInfo *video, const opencl::ArrayFormat &array, GError **error);

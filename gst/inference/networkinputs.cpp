@@ -91,17 +91,32 @@ fit_array (const Port &port, const opencl::ArrayFormat &array, NetworkInput &inp
                           + opencl::info_of (array.type).name + " " + text_of (given));
 }
 
+gint64
+open_length (gint length, const GstVideoInfo &video, const NetworkOptions &options)
+{
+  const double least =
+      double (options.open.least) / std::max (std::min (video.width, video.height), 1);
+  const gint64 multiple = std::max<gint64> (options.open.multiple, 1);
+  const gint64 parts = std::llround (length * std::max (least, 1.0) / double (multiple));
+  return std::max<gint64> (parts, 1) * multiple;
+}
+
 /* Sets the lengths that the model leaves open. `video` (nullable) is the size of frames. */
 bool
 fit_video (const Port &port, const GstVideoInfo *video, const NetworkOptions &options,
     NetworkInput &input, GError **error)
 {
   const gint64 clip = std::max<gint64> (options.clip_length, 1);
+  gint64 width = options.open.width, height = options.open.height;
+  if (video && width == 0) {
+    width = open_length (video->width, *video, options);
+    height = open_length (video->height, *video, options);
+  }
   const struct {
     char letter;
     gint64 length;
   } lengths[] = {{'N', options.batch}, {'C', channels_of (options.mapping.colors)},
-      {'T', clip}, {'H', video ? video->height : -1}, {'W', video ? video->width : -1}};
+      {'T', clip}, {'H', video ? height : -1}, {'W', video ? width : -1}};
   if (port.type == ElementType::f64 || port.type == ElementType::boolean
       || input.layout.empty ())
     return fail (
@@ -443,6 +458,16 @@ choose_inputs (const Model &model, const NetworkOptions &options,
       return false;
   }
   return true;
+}
+
+bool
+has_open_width (const Model &model, const NetworkOptions &options)
+{
+  Roles roles;
+  return find_roles (model, options, roles, nullptr)
+         && NetworkInput (*roles.main, "", layout_for (*roles.main, options, true))
+                    .length ('W')
+                < 0;
 }
 
 Timing

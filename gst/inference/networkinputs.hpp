@@ -36,6 +36,12 @@ struct NetworkOptions {
   gint64 batch = 1;
   gint64 clip_length = 0; /* frames of a clip, 0: as the model */
   gint64 clip_step = 0;   /* frames from one clip to the next, 0: all of a clip */
+  /* Height and width where the model leaves them open: those of the frame, made larger so that
+   * the smaller one is at least `least`, and rounded to multiples */
+  struct {
+    gint64 least = 0, multiple = 1;
+    gint64 width = 0, height = 0; /* if not 0, instead of the frame's */
+  } open;
   VideoMapping mapping;
   ModelInfo info;
   std::map<std::string, Shape> shapes; /* of arrays on the pads, as far as known */
@@ -92,6 +98,9 @@ struct NetworkInputs {
  * open are those of the source, of the options, or of the outputs that become state. */
 bool choose_inputs (const Model &model, const NetworkOptions &options,
     const NetworkSource &source, NetworkInputs &inputs, GError **error);
+
+/* Does the model leave the width of the input for frames open? */
+bool has_open_width (const Model &model, const NetworkOptions &options);
 
 /* Number of frames of video for the first output, and from one output to the next */
 struct Timing {

@@ -336,6 +336,17 @@ color_of_class (guint number)
   return level (5) << 16 | level (3) << 8 | level (1);
 }
 
+/* "label 97 %" */
+static std::string
+text_with_score (const gchar *label, const GstStructure *param)
+{
+  gdouble score;
+  return param && gst_structure_get_double (param, "score", &score)
+             ? opencl::text_of (
+                   "%s %.0f %%", label, std::round (100 * CLAMP (score, 0, 1)))
+             : label;
+}
+
 /* A region of interest, and its parameter `detection` or `classification` */
 struct Region {
   GstVideoRegionOfInterestMeta *meta;
@@ -351,10 +362,16 @@ struct Region {
   }
   std::string text () const
   {
-    gdouble score;
-    return param && gst_structure_get_double (param, "score", &score) ? opencl::text_of (
-               "%s %.0f %%", type (), std::round (100 * CLAMP (score, 0, 1)))
-                                                                      : type ();
+    const GstStructure *words = param_named ("text"), *of = param_named ("classification");
+    const gchar *label = of ? gst_structure_get_string (of, "label") : nullptr;
+    if (words)
+      return gst_structure_get_string (words, "text");
+    const std::string own = text_with_score (type (), param);
+    return is_class || !label ? own : own + ", " + text_with_score (label, of);
+  }
+  GstStructure *param_named (const gchar *name) const
+  {
+    return gst_video_region_of_interest_meta_get_param (meta, name);
   }
   const gchar *type () const
   {
@@ -371,12 +388,11 @@ regions_of (GstBuffer *frame)
   while (GstMeta *any = gst_buffer_iterate_meta_filtered (
              frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     auto *meta = reinterpret_cast<GstVideoRegionOfInterestMeta *> (any);
+    GstStructure *object =
+        gst_video_region_of_interest_meta_get_param (meta, "detection");
     GstStructure *classes =
         gst_video_region_of_interest_meta_get_param (meta, "classification");
-    regions.push_back ({meta,
-        classes ? classes
-                : gst_video_region_of_interest_meta_get_param (meta, "detection"),
-        classes != nullptr});
+    regions.push_back ({meta, object ? object : classes, !object && classes});
   }
   return regions;
 }

@@ -59,6 +59,7 @@
  */
 #include "elements.h"
 #include "inferencecaps.hpp"
+#include "regions.hpp"
 #include "tensormeta.hpp"
 
 #include <gst/common/arrayformat.hpp>
@@ -82,6 +83,7 @@ using inference::NetworkOptions;
 using inference::NetworkSource;
 using inference::Output;
 using inference::Precision;
+using inference::Regions;
 
 #define VIDEO_CAPS(formats)                                                              \
   "video/x-raw(" DEVICE_MEMORY "), format = (string) " formats                           \
@@ -114,6 +116,7 @@ struct InferenceWork {
   inference::MatteOutput matte;
   inference::PictureOutput picture;
   std::unique_ptr<inference::TensorMeta> meta;
+  std::unique_ptr<inference::RegionNetworks> regions; /* instead of `network` */
   bool has_video = false;
   std::vector<opencl::AuxiliaryFrame> others; /* of the network's other inputs */
   std::shared_ptr<GstBuffer> last;            /* (nullable): frame */
@@ -149,6 +152,17 @@ const opencl::EnumTypeOf<Fit> fit_type ("GstOpenCLInferenceFit",
             "stretch"},
         {Fit::letterbox, "Keep the aspect ratio, with borders", "letterbox"},
         {Fit::crop, "Keep the aspect ratio, and crop the middle", "crop"},
+        {Fit::line,
+            "The input's height and the aspect ratio from the left edge on, narrower "
+            "where it is too wide: lines of text",
+            "line"},
+    });
+
+const opencl::EnumTypeOf<Regions> regions_type ("GstOpenCLInferenceRegions",
+    {
+        {Regions::frame, "Whole frames", "frame"},
+        {Regions::objects, "The regions of interest of each frame (output=meta)",
+            "objects"},
     });
 
 const opencl::EnumTypeOf<Colors> colors_type ("GstOpenCLInferenceColors",
@@ -174,6 +188,13 @@ struct _GstOpenCLInference {
   InferenceWork *work;
   opencl::AuxiliaryStreams *streams;
 };
+
+template <typename Member>
+static auto
+choice (Member member)
+{
+  return opencl::nested (&InferenceSettings::choice, member);
+}
 
 static const opencl::PropertyTable<InferenceSettings> properties = {
     {"model-file", "Model file", "ONNX file of the network",
@@ -204,7 +225,7 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
     {"fit", "Fit", "Scaling of frames to the network's input (video)",
         &InferenceSettings::fit, fit_type, opencl::ready},
     {"letterbox-color", "Letterbox colour",
-        "Colour of the borders, 0xAARRGGBB (fit=letterbox; YOLO: 0xff727272)",
+        "Colour of the borders, 0xAARRGGBB (fit=letterbox, line; YOLO: 0xff727272)",
         &InferenceSettings::letterbox_color, {0, G_MAXUINT}, opencl::ready},
     {"colors", "Colours",
         "Channels of the network's input (video); blue also comes first in a picture "
@@ -225,8 +246,29 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
         "Letters of the input's dimensions: N number, C channels, T time, H height, W "
         "width, such as NHWC (video; empty = found from the shape)",
         &InferenceSettings::layout, opencl::ready},
+    {"open-size", "Open size",
+        "Size of the input where the model leaves it open: its smallest side, such as "
+        "736, or WIDTHxHEIGHT; a width of fit=line is the smallest one (video; empty = "
+        "as "
+        "the frame)",
+        &InferenceSettings::open_size, opencl::ready},
+    {"open-multiple", "Open multiple", "Number of which such sides are multiples (video)",
+        &InferenceSettings::open_multiple, {1, 32767}, opencl::ready},
+    {"regions", "Regions", "Part of the frame that the network gets (output=meta)",
+        &InferenceSettings::regions, regions_type, opencl::ready},
+    {"region-labels", "Region labels",
+        "Labels of regions that the network gets, with commas between them (empty = all)",
+        choice (&inference::RegionChoice::labels), opencl::ready},
+    {"region-min-size", "Region minimum size", "Shortest side of such a region in pixels",
+        choice (&inference::RegionChoice::least), {1, 32767}, opencl::ready},
+    {"region-interval", "Region interval",
+        "Number of frames after which a region gets a new result (0 = one for each `id` "
+        "of opencltensordecoder track-frames)",
+        choice (&inference::RegionChoice::interval), {0, 100000}, opencl::ready},
+    {"max-regions", "Maximum regions", "Maximum number of regions in a frame",
+        choice (&inference::RegionChoice::most), {1, 10000}, opencl::ready},
     {"batch-size", "Batch size",
-        "Number of frames, or of clips, that the network takes together",
+        "Number of frames, clips or regions that the network takes together",
         &InferenceSettings::batch_size, {1, 1024}, opencl::ready},
     {"clip-length", "Clip length",
         "Number of consecutive frames of a clip, if the network leaves it open (video; 0 "
@@ -405,6 +447,27 @@ warn_of_levels (GstOpenCLInference *self, const std::vector<double> &mean)
     }
 }
 
+/* Several inputs, clips and state belong to frames. */
+static bool
+make_regions (GstOpenCLInference *self, InferenceWork &work,
+    std::shared_ptr<const Model> model, NetworkOptions options, const GstVideoInfo &info,
+    GError **error)
+{
+  if (!work.has_video || work.settings.output != Output::meta || !options.state.empty ()
+      || !options.pads.empty () || options.clip_length > 1) {
+    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "regions=objects: expected video and output=meta, and no state, clips or other "
+        "pads");
+    return false;
+  }
+  options.mapping.of_regions = true;
+  options.batch = work.settings.batch_size;
+  work.regions = inference::RegionNetworks::create (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), std::move (model),
+      options, info, work.settings.choice, error);
+  return work.regions != nullptr;
+}
+
 static bool
 make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps *input,
     GstCaps *output, GError **error)
@@ -427,6 +490,12 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
     options.limits_of = gint (settings.output_index);
   work.has_video = source.video != nullptr;
   warn_of_levels (self, options.mapping.mean);
+  if (settings.regions == Regions::objects) {
+    if (!make_regions (self, work, model, options, info, error))
+      return false;
+    *self->work = std::move (work);
+    return true;
+  }
   work.network = Network::create (context, *model, options, source, error);
   if (!work.network)
     return false;
@@ -454,7 +523,8 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
     work.meta = inference::TensorMeta::create (context, work.network->outputs (),
         options.info,
         {{}, width, height, info.width, info.height,
-            inference::fit_frame (settings.fit, info.width, info.height, width, height)},
+            inference::fit_frame (settings.fit, info.width, info.height, width, height),
+            1, {}},
         error);
     if (!work.meta)
       return false;
@@ -482,6 +552,8 @@ gst_opencl_inference_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
   if (work->network && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->network->clear_state ();
+  if (work->regions && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
+    work->regions->forget ();
   if (work->network && work->network->has_several ())
     work->last.reset (gst_buffer_ref (input), gst_buffer_unref);
 }
@@ -525,6 +597,9 @@ gst_opencl_inference_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
   const GstClockTime time = opencl::running_time_of (
       GST_BASE_TRANSFORM (filter)->segment, GST_BUFFER_PTS (input->buffer));
   bool is_there = true;
+  *outputs = 1;
+  if (work->regions)
+    return work->regions->run (queue, input, error);
   if (!work->network->begin_frame (queue, error)
       || (work->has_video && !work->network->put_frame (queue, input, error)))
     return FALSE;
@@ -583,7 +658,8 @@ static GstFlowReturn
 gst_opencl_inference_prepare_output_buffer (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
 {
-  if (!GST_OPENCL_INFERENCE (transform)->work->meta)
+  const InferenceWork *work = GST_OPENCL_INFERENCE (transform)->work;
+  if (!work->meta && !work->regions)
     return opencl::base_transform ()->prepare_output_buffer (transform, input, output);
   *output = gst_buffer_copy (input);
   return GST_FLOW_OK;
@@ -594,9 +670,12 @@ gst_opencl_inference_process (GstOpenCLFilter *filter, GstBuffer *input,
     GstBuffer *output, cl_event *event, GError **error)
 {
   InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
-  if (!work->meta)
+  if (!work->meta && !work->regions)
     return opencl::base_filter ()->process (filter, input, output, event, error);
-  work->meta->attach (output);
+  if (work->regions)
+    work->regions->attach (output);
+  else
+    work->meta->attach (output);
   return TRUE;
 }
 

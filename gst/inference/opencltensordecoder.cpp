@@ -68,6 +68,7 @@
  * Since: 0.4
  */
 #include "detection/detector.hpp"
+#include "detection/rowreader.hpp"
 #include "detection/tracker.hpp"
 #include "elements.h"
 
@@ -81,6 +82,8 @@
 #endif
 
 #include <cmath>
+#include <map>
+#include <set>
 
 using inference::DetectedObject;
 using inference::Method;
@@ -95,16 +98,35 @@ struct DecoderSettings {
   guint most = 100;
   std::string label_file;
   guint track_frames = 0;
+  bool turn_regions = false;
   bool post_messages = true;
+};
+
+/* For outputs of one format */
+struct FormatDecoder {
+  std::shared_ptr<const inference::OutputsFormat> format; /* of the frame's outputs */
+  inference::OutputsFormat one; /* of the frame, or of one of the regions of a run */
+  inference::OutputLayout layout;
+  std::unique_ptr<inference::Detector> detector; /* one of the two */
+  std::unique_ptr<inference::RowReader> reader;
+  std::vector<cl::Buffer> parts; /* outputs of a region of a run of several */
+  std::vector<std::string> characters;
+};
+
+/* The last result of a tracked region */
+struct KnownResult {
+  std::shared_ptr<GstStructure> result;
+  guint64 seen = 0; /* frame */
 };
 
 /* State of the streaming thread */
 struct DecoderWork {
   DecoderSettings settings;
   std::vector<std::string> labels;
-  std::shared_ptr<const inference::OutputsFormat> format; /* of the detector */
-  std::unique_ptr<inference::Detector> detector;
+  std::vector<std::unique_ptr<FormatDecoder>> decoders;
   inference::Tracker tracker;
+  std::map<guint, KnownResult> known; /* by identity */
+  guint64 frames = 0;
   bool has_warned = false;
 };
 } // namespace
@@ -121,6 +143,8 @@ static const opencl::EnumTypeOf<Method> method_type ("GstOpenCLTensorDecoderMeth
         {Method::anchors, "SSD of MediaPipe, with anchors", "anchors"},
         {Method::detr, "DETR", "detr"},
         {Method::text, "Regions of a map of text", "text"},
+        {Method::ctc, "Steps of a text, class 0 between characters (CTC)", "ctc"},
+        {Method::embedding, "Numbers as they are", "embedding"},
     });
 
 static const opencl::EnumTypeOf<ScoreActivation> activation_type (
@@ -192,13 +216,29 @@ static const opencl::PropertyTable<DecoderSettings> properties = {
         "Number of frames that the identity of an object is kept without a box (0 = no "
         "identities)",
         &DecoderSettings::track_frames, {0, 10000}, opencl::playing},
+    {"turn-regions", "Turn regions",
+        "Turn regions by their class, whose label is an angle in degrees, such as 180",
+        &DecoderSettings::turn_regions, opencl::ready},
     {"post-messages", "Post messages", "Post an element message for each frame",
         &DecoderSettings::post_messages, opencl::playing},
 };
 
 /* --- life --- */
 
-/* Reads UTF-8, one label a line. Lines without text number a class, too. */
+/* Lines without text are labels, too. */
+static std::vector<std::string>
+lines_of (const std::string &text)
+{
+  std::vector<std::string> lines;
+  for (gsize begin = 0, end; begin < text.size (); begin = end + 1) {
+    end = std::min (text.find ('\n', begin), text.size ());
+    lines.push_back (
+        text.substr (begin, end - begin - (end > begin && text[end - 1] == '\r')));
+  }
+  return lines;
+}
+
+/* Reads UTF-8, one label a line. */
 static bool
 load_labels (const std::string &path, std::vector<std::string> &labels, GError **error)
 {
@@ -212,17 +252,15 @@ load_labels (const std::string &path, std::vector<std::string> &labels, GError *
   if (!file.read (text.data (), text.size (), done, error))
     return false;
   text.resize (done);
-  for (gsize begin = 0, end; begin < text.size (); begin = end + 1) {
-    end = std::min (text.find ('\n', begin), text.size ());
-    const gsize length = end - begin - (end > begin && text[end - 1] == '\r');
-    labels.push_back (text.substr (begin, length));
-    if (length <= longest && text.size () <= most_bytes
-        && g_utf8_validate (labels.back ().data (), gssize (length), nullptr))
+  labels = lines_of (text);
+  for (gsize n = 0; n < labels.size (); n++) {
+    if (labels[n].size () <= longest && text.size () <= most_bytes
+        && g_utf8_validate (labels[n].data (), gssize (labels[n].size ()), nullptr))
       continue;
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
         "line %" G_GSIZE_FORMAT ": expected UTF-8 of up to %" G_GSIZE_FORMAT
         " bytes a line, and of %" G_GSIZE_FORMAT " bytes",
-        labels.size (), longest, most_bytes);
+        n + 1, longest, most_bytes);
     return false;
   }
   return true;
@@ -248,48 +286,119 @@ gst_opencl_tensor_decoder_close (GstOpenCLFilter *filter)
   *GST_OPENCL_TENSOR_DECODER (filter)->work = DecoderWork ();
 }
 
+/* --- outputs --- */
+
+/* The outputs of one of the regions of a run */
 static bool
-ensure_detector (GstOpenCLTensorDecoder *self,
+divide_outputs (
+    const inference::OutputsFormat &all, inference::OutputsFormat &one, GError **error)
+{
+  one = all;
+  for (inference::NetworkOutput &output : one.outputs) {
+    if (all.batch > 1 && (output.shape.empty () || output.shape[0] != all.batch))
+      return inference::fail (error,
+          "output \"" + output.name + "\" has shape " + inference::text_of (output.shape)
+              + ", which has no results of each region: set batch-size=1");
+    if (!output.shape.empty () && all.batch > 1)
+      output.shape[0] = 1;
+  }
+  return true;
+}
+
+static bool
+make_parts (GstOpenCLContext *context, FormatDecoder &made, GError **error)
+{
+  for (const inference::NetworkOutput &output : made.one.outputs) {
+    made.parts.emplace_back ();
+    if (made.format->batch > 1
+        && !opencl::make_buffer (context,
+            gsize (inference::count_of (output.shape)) * inference::size_of (output.type),
+            made.parts.back (), error))
+      return false;
+  }
+  return true;
+}
+
+static FormatDecoder * /* (nullable) */
+decoder_for (GstOpenCLTensorDecoder *self,
     const std::shared_ptr<const inference::OutputsFormat> &format, GError **error)
 {
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
   DecoderWork &work = *self->work;
-  inference::OutputLayout layout;
-  if (work.format == format)
-    return true;
-  if (!inference::find_layout (
-          *format, work.settings.detection, work.labels.size (), layout, error))
-    return false;
-  work.detector = inference::Detector::create (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), *format, layout,
-      work.settings.most, error);
-  work.format = work.detector ? format : nullptr;
-  return work.detector != nullptr;
+  for (const auto &one : work.decoders)
+    if (one->format == format)
+      return one.get ();
+  auto made = std::make_unique<FormatDecoder> ();
+  made->format = format;
+  made->characters =
+      work.settings.label_file.empty () ? lines_of (format->characters) : work.labels;
+  if (!divide_outputs (*format, made->one, error)
+      || !inference::find_layout (
+          made->one, work.settings.detection, work.labels.size (), made->layout, error)
+      || !make_parts (context, *made, error))
+    return nullptr;
+  const Method method = made->layout.is.method;
+  if (method == Method::ctc || method == Method::embedding)
+    made->reader = inference::RowReader::create (context, made->one, made->layout, error);
+  else
+    made->detector = inference::Detector::create (
+        context, made->one, made->layout, work.settings.most, error);
+  if (!made->reader && !made->detector)
+    return nullptr;
+  if (work.decoders.size () > 8) /* of caps and widths before */
+    work.decoders.clear ();
+  work.decoders.push_back (std::move (made));
+  return work.decoders.back ().get ();
+}
+
+/* Copies the outputs of region `place`. */
+static bool
+take_part (cl_command_queue queue, const FormatDecoder &decoder, gsize place,
+    std::vector<inference::Memory> &memories, GError **error)
+{
+  for (gsize n = 0; n < memories.size (); n++) {
+    const inference::NetworkOutput &output = decoder.one.outputs[n];
+    const gsize bytes =
+        gsize (inference::count_of (output.shape)) * inference::size_of (output.type);
+    if (!gst_opencl_check (clEnqueueCopyBuffer (queue, memories[n].buffer,
+                               decoder.parts[n](), place * bytes, 0, bytes, 0, nullptr,
+                               opencl::Profiled (queue, opencl::command::copy)),
+            "clEnqueueCopyBuffer", error))
+      return false;
+    memories[n].buffer = decoder.parts[n]();
+  }
+  return true;
 }
 
 /* --- frames --- */
 
+/* Enqueues the search in the outputs of the frame, or in those of region `place` of a run. */
 static bool
-enqueue_detection (GstOpenCLTensorDecoder *self,
-    const inference::AttachedOutputs &outputs, GError **error)
+enqueue_search (GstOpenCLTensorDecoder *self, FormatDecoder &decoder,
+    const inference::NetworkRun &run, gsize place, GError **error)
 {
   cl_command_queue queue = gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self));
   std::vector<inference::Memory> memories;
   cl_event event = nullptr;
   bool done = true;
-  for (gsize n = 0; done && n < outputs.buffers.size (); n++) {
-    GstMemory *memory = gst_buffer_peek_memory (outputs.buffers[n].get (), 0);
+  for (gsize n = 0; done && n < run.buffers.size (); n++) {
+    GstMemory *memory = gst_buffer_peek_memory (run.buffers[n].get (), 0);
     done = gst_opencl_memory_begin (memory, queue, GST_MAP_READ, error);
     if (done)
       memories.push_back ({gst_opencl_memory_get_handle (memory), 0});
   }
-  done = done
-         && self->work->detector->enqueue_detection (
-             queue, memories, self->settings->committed ().thresholds, error);
-  if (!memories.empty ())
+  const gsize begun = memories.size ();
+  done =
+      done
+      && (decoder.format->batch < 2 || take_part (queue, decoder, place, memories, error))
+      && (decoder.reader ? decoder.reader->enqueue (queue, memories, error)
+                         : decoder.detector->enqueue_detection (queue, memories,
+                             self->settings->committed ().thresholds, error));
+  if (begun > 0)
     opencl::enqueue_end (queue, &event, done ? error : nullptr);
-  for (gsize n = 0; n < memories.size (); n++)
-    gst_opencl_memory_end (gst_buffer_peek_memory (outputs.buffers[n].get (), 0), queue,
-        GST_MAP_READ, event);
+  for (gsize n = 0; n < begun; n++)
+    gst_opencl_memory_end (
+        gst_buffer_peek_memory (run.buffers[n].get (), 0), queue, GST_MAP_READ, event);
   done = done && event;
   if (event)
     clReleaseEvent (event);
@@ -298,43 +407,56 @@ enqueue_detection (GstOpenCLTensorDecoder *self,
 
 /* The best object comes first. Rounding may make probabilities a little larger than 1. */
 static bool
-check_scores (
-    const DecoderWork &work, const std::vector<DetectedObject> &objects, GError **error)
+check_scores (const FormatDecoder &decoder, const std::vector<DetectedObject> &objects,
+    GError **error)
 {
   if (objects.empty () || objects[0].score < 1.01f)
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
       "score %g, expected 0 to 1: %s are not those of %s, or are logits (set "
       "`activation`)",
-      double (objects[0].score), inference::shapes_of (*work.format).c_str (),
-      inference::text_of (work.detector->layout ()).c_str ());
+      double (objects[0].score), inference::shapes_of (decoder.one).c_str (),
+      inference::text_of (decoder.layout).c_str ());
   return false;
+}
+
+static std::string
+label_of (const DecoderWork &work, const FormatDecoder &decoder, gint kind)
+{
+  return gsize (kind) < work.labels.size ()         ? work.labels[gsize (kind)]
+         : decoder.layout.is.method == Method::text ? "text"
+                                                    : std::to_string (kind);
+}
+
+static void
+set_turned (GstStructure *structure, const inference::TurnedBox &box)
+{
+  gst_structure_set (structure, "center-x", G_TYPE_DOUBLE, box.x, "center-y",
+      G_TYPE_DOUBLE, box.y, "turned-width", G_TYPE_DOUBLE, box.width, "turned-height",
+      G_TYPE_DOUBLE, box.height, "angle", G_TYPE_DOUBLE, box.angle, nullptr);
 }
 
 /* (transfer full): the edges of the box, rounded, and at least a pixel between them */
 static GstStructure *
-new_structure (const DecoderWork &work, const DetectedObject &object, guint identity)
+new_structure (const DecoderWork &work, const FormatDecoder &decoder,
+    const DetectedObject &object, guint identity)
 {
-  const Method method = work.detector->layout ().is.method;
-  const auto &labels = work.labels;
   const gint left = gint (std::lround (object.left)),
              top = gint (std::lround (object.top)),
              right = gint (std::lround (object.left + object.width)),
              bottom = gint (std::lround (object.top + object.height));
-  const std::string label = gsize (object.kind) < labels.size ()
-                                ? labels[gsize (object.kind)]
-                            : method == Method::text ? "text"
-                                                     : std::to_string (object.kind);
   GstStructure *structure = gst_structure_new (
-      method == Method::classification ? "classification" : "detection", "label",
-      G_TYPE_STRING, label.c_str (), "score", G_TYPE_DOUBLE, gdouble (object.score),
-      "class-id", G_TYPE_INT, object.kind, "x", G_TYPE_INT,
-      std::min (left, work.format->frame_width - 1), "y", G_TYPE_INT,
-      std::min (top, work.format->frame_height - 1), "width", G_TYPE_INT,
+      decoder.layout.is.method == Method::classification ? "classification" : "detection",
+      "label", G_TYPE_STRING, label_of (work, decoder, object.kind).c_str (), "score",
+      G_TYPE_DOUBLE, gdouble (object.score), "class-id", G_TYPE_INT, object.kind, "x",
+      G_TYPE_INT, std::min (left, decoder.one.frame_width - 1), "y", G_TYPE_INT,
+      std::min (top, decoder.one.frame_height - 1), "width", G_TYPE_INT,
       std::max (right - left, 1), "height", G_TYPE_INT, std::max (bottom - top, 1),
       nullptr);
   if (identity > 0)
     gst_structure_set (structure, "id", G_TYPE_UINT, identity, nullptr);
+  if (object.turned)
+    set_turned (structure, *object.turned);
   return structure;
 }
 
@@ -362,52 +484,338 @@ attach_analytics (GstBuffer *frame,
 }
 #endif
 
-/* Adds metas for the objects, and returns them as an array for the message. */
-static GValue
-attach (const DecoderWork &work, GstBuffer *frame,
-    const std::vector<DetectedObject> &objects, const std::vector<guint> &identities)
+/* Takes ownership of the structure. */
+static void
+append (GValue *list, GstStructure *structure)
 {
-  GValue list = G_VALUE_INIT;
+  GValue value = G_VALUE_INIT;
+  g_value_init (&value, GST_TYPE_STRUCTURE);
+  g_value_take_boxed (&value, structure);
+  gst_value_array_append_and_take_value (list, &value);
+}
+
+#ifdef HAVE_TENSOR_META
+/* Adds the class of a region to its object. */
+static void
+relate_class (GstBuffer *frame, const GstVideoRegionOfInterestMeta &region,
+    const GstStructure &result)
+{
+  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (frame);
+  GstAnalyticsODMtd object;
+  GstAnalyticsClsMtd kind;
+  gpointer state = nullptr;
+  gdouble score = 0;
+  const gchar *label = gst_structure_get_string (&result, "label");
+  if (!relations || !label || !gst_structure_get_double (&result, "score", &score))
+    return;
+  while (gst_analytics_relation_meta_iterate (
+      relations, &state, gst_analytics_od_mtd_get_mtd_type (), &object)) {
+    gint x, y, width, height;
+    if (!gst_analytics_od_mtd_get_location (&object, &x, &y, &width, &height, nullptr)
+        || x != gint (region.x) || y != gint (region.y) || width != gint (region.w)
+        || height != gint (region.h))
+      continue;
+    if (gst_analytics_relation_meta_add_one_cls_mtd (
+            relations, gfloat (score), g_quark_from_string (label), &kind))
+      gst_analytics_relation_meta_set_relation (
+          relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, object.id, kind.id);
+    return;
+  }
+}
+#endif
+
+/* Adds metas for the objects, and appends them to the array for the message. */
+static void
+attach (const DecoderWork &work, const FormatDecoder &decoder, GstBuffer *frame,
+    const std::vector<DetectedObject> &objects, const std::vector<guint> &identities,
+    gint parent, GValue *list)
+{
   std::vector<GstVideoRegionOfInterestMeta> regions;
   std::vector<gfloat> scores;
-  gst_value_array_init (&list, guint (objects.size ()));
   for (gsize n = 0; n < objects.size (); n++) {
-    GstStructure *structure =
-        new_structure (work, objects[n], identities.empty () ? 0 : identities[n]);
+    GstStructure *structure = new_structure (
+        work, decoder, objects[n], identities.empty () ? 0 : identities[n]);
     gint x, y, width, height;
-    GValue value = G_VALUE_INIT;
     gst_structure_get (structure, "x", G_TYPE_INT, &x, "y", G_TYPE_INT, &y, "width",
         G_TYPE_INT, &width, "height", G_TYPE_INT, &height, nullptr);
     GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta (
         frame, gst_structure_get_string (structure, "label"), guint (x), guint (y),
         guint (width), guint (height));
+    meta->parent_id = parent;
     gst_video_region_of_interest_meta_add_param (meta, gst_structure_copy (structure));
     regions.push_back (*meta);
     scores.push_back (objects[n].score);
-    g_value_init (&value, GST_TYPE_STRUCTURE);
-    g_value_take_boxed (&value, structure);
-    gst_value_array_append_and_take_value (&list, &value);
+    append (list, structure);
   }
 #ifdef HAVE_TENSOR_META
-  attach_analytics (frame, regions, scores,
-      work.detector->layout ().is.method == Method::classification);
+  attach_analytics (
+      frame, regions, scores, decoder.layout.is.method == Method::classification);
 #endif
-  return list;
 }
 
 /* Classes have no identities. A frame that does not follow the one before begins anew. */
 static std::vector<guint>
-identities_of (GstOpenCLTensorDecoder *self, GstBuffer *frame,
-    const std::vector<DetectedObject> &objects)
+identities_of (GstOpenCLTensorDecoder *self, const FormatDecoder &decoder,
+    GstBuffer *frame, const std::vector<DetectedObject> &objects)
 {
   DecoderWork &work = *self->work;
   const guint frames = self->settings->committed ().track_frames;
   if (GST_BUFFER_IS_DISCONT (frame) || frames == 0)
     work.tracker.forget ();
-  if (frames == 0 || work.detector->layout ().is.method == Method::classification)
+  if (frames == 0 || decoder.layout.is.method == Method::classification)
     return {};
   return work.tracker.identify (objects, frames);
 }
+
+/* (transfer full): the text or the numbers of the search that was enqueued */
+static GstStructure * /* (nullable) */
+read_rows (GstOpenCLTensorDecoder *self, FormatDecoder &decoder, GError **error)
+{
+  cl_command_queue queue = gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self));
+  std::vector<gfloat> numbers;
+  inference::ReadText read;
+  GValue list = G_VALUE_INIT, value = G_VALUE_INIT;
+  if (decoder.layout.is.method == Method::ctc)
+    return decoder.reader->read_text (queue, decoder.characters, read, error)
+               ? gst_structure_new ("text", "text", G_TYPE_STRING, read.text.c_str (),
+                   "score", G_TYPE_DOUBLE, read.score, nullptr)
+               : nullptr;
+  if (!decoder.reader->read_numbers (queue, numbers, error))
+    return nullptr;
+  gst_value_array_init (&list, guint (numbers.size ()));
+  g_value_init (&value, G_TYPE_FLOAT);
+  for (const gfloat number : numbers) {
+    g_value_set_float (&value, number);
+    gst_value_array_append_value (&list, &value);
+  }
+  GstStructure *result = gst_structure_new_empty ("embedding");
+  gst_structure_take_value (result, "values", &list);
+  return result;
+}
+
+/* Adds a result to a region, and the object with it to the array for the message. Takes ownership
+ * of the result. */
+static void
+attach_result (GstBuffer *frame, GstVideoRegionOfInterestMeta *region,
+    GstStructure *result, GValue *list)
+{
+  const GstStructure *found =
+      gst_video_region_of_interest_meta_get_param (region, "detection");
+  const gchar *label = g_quark_to_string (region->roi_type);
+  GstStructure *object =
+      found ? gst_structure_copy (found)
+            : gst_structure_new ("detection", "label", G_TYPE_STRING, label ? label : "",
+                "x", G_TYPE_INT, gint (region->x), "y", G_TYPE_INT, gint (region->y),
+                "width", G_TYPE_INT, gint (region->w), "height", G_TYPE_INT,
+                gint (region->h), nullptr);
+  gst_structure_set (
+      object, gst_structure_get_name (result), GST_TYPE_STRUCTURE, result, nullptr);
+  append (list, object);
+#ifdef HAVE_TENSOR_META
+  relate_class (frame, *region, *result);
+#endif
+  gst_video_region_of_interest_meta_add_param (region, result);
+}
+
+static bool
+decode_frame (GstOpenCLTensorDecoder *self, GstBuffer *frame,
+    const inference::NetworkRun &run, GValue *list, GError **error)
+{
+  DecoderWork &work = *self->work;
+  std::vector<DetectedObject> objects;
+  FormatDecoder *decoder = decoder_for (self, run.format, error);
+  if (!decoder || !enqueue_search (self, *decoder, run, 0, error))
+    return false;
+  if (decoder->reader) {
+    GstStructure *result = read_rows (self, *decoder, error);
+    if (result)
+      attach_result (frame,
+          gst_buffer_add_video_region_of_interest_meta (frame,
+              gst_structure_get_name (result), 0, 0, guint (run.format->frame_width),
+              guint (run.format->frame_height)),
+          result, list);
+    return result;
+  }
+  if (!decoder->detector->read (
+          gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self)), objects, error)
+      || !check_scores (*decoder, objects, error))
+    return false;
+  attach (work, *decoder, frame, objects, identities_of (self, *decoder, frame, objects),
+      -1, list);
+  return true;
+}
+
+/* --- regions --- */
+
+static GstVideoRegionOfInterestMeta * /* (nullable) */
+region_of (GstBuffer *frame, gsize number)
+{
+  gpointer state = nullptr;
+  GstMeta *meta;
+  do
+    meta = gst_buffer_iterate_meta_filtered (
+        frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+  while (meta && number-- > 0);
+  return reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+}
+
+/* From pixels of a region to pixels of the frame */
+static void
+move_to_frame (
+    DetectedObject &object, const inference::Region &region, const FormatDecoder &decoder)
+{
+  inference::TurnedBox box =
+      object.turned.value_or (inference::TurnedBox{object.left + object.width / 2.0,
+          object.top + object.height / 2.0, object.width, object.height, 0});
+  const double radians = region.angle * G_PI / 180, c = std::cos (radians),
+               s = std::sin (radians);
+  const double x = box.x - region.width / 2, y = box.y - region.height / 2;
+  box.x = region.x + c * x - s * y;
+  box.y = region.y + s * x + c * y;
+  box.angle += region.angle;
+  const auto extent = box.extent ();
+  const double width = decoder.one.frame_width, height = decoder.one.frame_height;
+  object.left = gfloat (std::clamp (extent[0], 0.0, width));
+  object.top = gfloat (std::clamp (extent[1], 0.0, height));
+  object.width = gfloat (std::clamp (extent[2], 0.0, width)) - object.left;
+  object.height = gfloat (std::clamp (extent[3], 0.0, height)) - object.top;
+  if (object.turned || region.angle != 0)
+    object.turned = box;
+}
+
+/* The parent of objects needs a number that no other region of the frame has. */
+static gint
+ensure_number (GstBuffer *frame, GstVideoRegionOfInterestMeta *region)
+{
+  gint most = 0;
+  for (gsize n = 0; const auto *other = region_of (frame, n); n++)
+    most = std::max (most, other->id);
+  if (region->id <= 0)
+    region->id = most + 1;
+  return region->id;
+}
+
+/* Turns the region by the number that is the label of its class. */
+static void
+turn_region (GstVideoRegionOfInterestMeta *meta, const inference::Region &region,
+    const GstStructure *result)
+{
+  const double angle =
+      g_ascii_strtod (gst_structure_get_string (result, "label"), nullptr);
+  GstStructure *found = gst_video_region_of_interest_meta_get_param (meta, "detection");
+  if (!found || angle == 0)
+    return;
+  const bool is_across = std::fabs (std::remainder (angle, 180)) > 45;
+  set_turned (found, {region.x, region.y, is_across ? region.height : region.width,
+                         is_across ? region.width : region.height, region.angle + angle});
+}
+
+/* The result of a class or a text, or NULL if there is none above the threshold. Objects in
+ * the region become regions. */
+static bool
+read_region (GstOpenCLTensorDecoder *self, FormatDecoder &decoder, GstBuffer *frame,
+    const inference::Region &region, GstVideoRegionOfInterestMeta *meta,
+    GstStructure *&result, GValue *list, GError **error)
+{
+  std::vector<DetectedObject> objects;
+  const gfloat threshold = self->settings->committed ().thresholds.score;
+  gdouble score;
+  result = nullptr;
+  if (decoder.reader) {
+    result = read_rows (self, decoder, error);
+    if (!result)
+      return false;
+    if (gst_structure_get_double (result, "score", &score)
+        && !(score > double (threshold)))
+      gst_clear_structure (&result);
+    return true;
+  }
+  if (!decoder.detector->read (
+          gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self)), objects, error)
+      || !check_scores (decoder, objects, error))
+    return false;
+  if (decoder.layout.is.method != Method::classification) {
+    for (DetectedObject &object : objects)
+      move_to_frame (object, region, decoder);
+    attach (*self->work, decoder, frame, objects, {}, ensure_number (frame, meta), list);
+  } else if (!objects.empty ()) {
+    result = gst_structure_new ("classification", "label", G_TYPE_STRING,
+        label_of (*self->work, decoder, objects[0].kind).c_str (), "score", G_TYPE_DOUBLE,
+        double (objects[0].score), "class-id", G_TYPE_INT, objects[0].kind, nullptr);
+    if (self->work->settings.turn_regions)
+      turn_region (meta, region, result);
+  }
+  return true;
+}
+
+static bool
+decode_region (GstOpenCLTensorDecoder *self, GstBuffer *frame,
+    const inference::NetworkRun &run, gsize place, GValue *list, GError **error)
+{
+  const inference::Region &region = run.regions[place];
+  GstVideoRegionOfInterestMeta *meta = region_of (frame, region.number);
+  FormatDecoder *decoder = decoder_for (self, run.format, error);
+  GstStructure *result;
+  if (!decoder)
+    return false;
+  if (!meta) /* an element between removed it */
+    return true;
+  if (decoder->detector)
+    decoder->detector->set_frame (region.fitted, region.width, region.height);
+  if (!enqueue_search (self, *decoder, run, place, error)
+      || !read_region (self, *decoder, frame, region, meta, result, list, error))
+    return false;
+  if (result && region.identity > 0)
+    self->work->known[region.identity].result = {
+        gst_structure_copy (result), gst_structure_free};
+  if (result)
+    attach_result (frame, meta, result, list);
+  return true;
+}
+
+/* Regions of known identity that the network did not get this time have their last result. */
+static void
+attach_known (DecoderWork &work, GstBuffer *frame,
+    const std::vector<inference::NetworkRun> &runs, GValue *list)
+{
+  const guint64 kept_frames = 1000;
+  std::set<gsize> fresh;
+  work.frames++;
+  for (const inference::NetworkRun &run : runs)
+    for (const inference::Region &region : run.regions)
+      fresh.insert (region.number);
+  for (gsize n = 0; GstVideoRegionOfInterestMeta *meta = region_of (frame, n); n++) {
+    const GstStructure *found =
+        gst_video_region_of_interest_meta_get_param (meta, "detection");
+    guint identity = 0;
+    if (!found || !gst_structure_get_uint (found, "id", &identity))
+      continue;
+    const auto known = work.known.find (identity);
+    if (known == work.known.end ())
+      continue;
+    known->second.seen = work.frames;
+    if (fresh.count (n) == 0)
+      attach_result (frame, meta, gst_structure_copy (known->second.result.get ()), list);
+  }
+  for (auto one = work.known.begin (); one != work.known.end ();)
+    one = work.frames - one->second.seen > kept_frames ? work.known.erase (one) : ++one;
+}
+
+static bool
+decode_regions (GstOpenCLTensorDecoder *self, GstBuffer *frame,
+    const std::vector<inference::NetworkRun> &runs, GValue *list, GError **error)
+{
+  if (GST_BUFFER_IS_DISCONT (frame))
+    self->work->known.clear ();
+  for (const inference::NetworkRun &run : runs)
+    for (gsize n = 0; n < run.regions.size (); n++)
+      if (!decode_region (self, frame, run, n, list, error))
+        return false;
+  attach_known (*self->work, frame, runs, list);
+  return true;
+}
+
+/* --- messages --- */
 
 /* Takes ownership of the array. */
 static void
@@ -439,12 +847,12 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
     GstBuffer *output, cl_event *event, GError **error)
 {
   GstOpenCLTensorDecoder *self = GST_OPENCL_TENSOR_DECODER (filter);
-  DecoderWork &work = *self->work;
-  std::vector<DetectedObject> objects;
-  const inference::AttachedOutputs outputs = inference::detach_outputs (output);
+  const auto outputs = inference::detach_outputs (output);
+  GValue list = G_VALUE_INIT;
+  bool done = true;
   *event = nullptr;
-  if (!outputs.format) {
-    if (!std::exchange (work.has_warned, true))
+  if (!outputs) {
+    if (!std::exchange (self->work->has_warned, true))
       GST_ELEMENT_WARNING (self, STREAM, FORMAT,
           ("a frame has no outputs of a network, expected openclinference output=meta "
            "before %s",
@@ -452,17 +860,16 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
           (nullptr));
     return TRUE;
   }
-  if (!ensure_detector (self, outputs.format, error)
-      || !enqueue_detection (self, outputs, error)
-      || !work.detector->read (gst_opencl_filter_get_queue (filter), objects, error)
-      || !check_scores (work, objects, error))
-    return FALSE;
-  GValue list = attach (work, output, objects, identities_of (self, output, objects));
-  if (self->settings->committed ().post_messages)
+  gst_value_array_init (&list, 0);
+  if (outputs->of_regions)
+    done = decode_regions (self, output, outputs->runs, &list, error);
+  else
+    done = decode_frame (self, output, outputs->runs[0], &list, error);
+  if (done && self->settings->committed ().post_messages)
     post (self, output, &list);
   else
     g_value_unset (&list);
-  return TRUE;
+  return done;
 }
 
 /* --- the class --- */

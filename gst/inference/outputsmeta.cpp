@@ -63,10 +63,10 @@ attach_outputs (GstBuffer *frame, AttachedOutputs outputs)
   *reinterpret_cast<OutputsMeta *> (meta)->outputs = std::move (outputs);
 }
 
-AttachedOutputs
+std::optional<AttachedOutputs>
 detach_outputs (GstBuffer *frame)
 {
-  AttachedOutputs outputs;
+  std::optional<AttachedOutputs> outputs;
   GstMeta *last = nullptr;
   gpointer state = nullptr;
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (frame, &state, api_type ()))

@@ -8,6 +8,7 @@
 #include "network.hpp"
 
 #include <memory>
+#include <optional>
 
 namespace inference {
 /* The outputs, and the position of the frame in the network's input */
@@ -16,17 +17,36 @@ struct OutputsFormat {
   gint width = 0, height = 0; /* of the network's input */
   gint frame_width = 0, frame_height = 0;
   FittedFrame fitted = {};
+  gint64 batch = 1;       /* regions of a run */
+  std::string characters; /* of a network that reads text, one a line */
+};
+
+/* A part of a frame, in pixels, turned about its middle */
+struct Region {
+  gsize number;   /* of its GstVideoRegionOfInterestMeta, in their order */
+  GQuark label;   /* 0: none */
+  guint identity; /* of a tracked object, 0: none */
+  double x, y;    /* middle */
+  double width, height;
+  double angle;       /* degrees, clockwise */
+  FittedFrame fitted; /* place in the network's input */
+};
+
+/* The outputs of one run of the network */
+struct NetworkRun {
+  std::shared_ptr<const OutputsFormat> format;
+  std::vector<std::shared_ptr<GstBuffer>>
+      buffers;                 /* device memory, one for each output */
+  std::vector<Region> regions; /* in the places of the batch; of the frame: none */
 };
 
 struct AttachedOutputs {
-  std::shared_ptr<const OutputsFormat> format; /* (nullable) */
-  std::vector<std::shared_ptr<GstBuffer>>
-      buffers; /* device memory, one for each output */
+  bool of_regions = false;
+  std::vector<NetworkRun> runs; /* of the frame: one */
 };
 
 /* Adds the outputs as a meta. It is lost when an element changes the frame. */
 void attach_outputs (GstBuffer *frame, AttachedOutputs outputs);
-/* Removes the outputs that were added last, and returns them: without a format if there are
- * none. */
-AttachedOutputs detach_outputs (GstBuffer *frame);
+/* Removes the outputs that were added last, and returns them, if there are any. */
+std::optional<AttachedOutputs> detach_outputs (GstBuffer *frame);
 } // namespace inference

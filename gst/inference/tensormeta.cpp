@@ -183,13 +183,19 @@ TensorMeta::run (Network &network, cl_command_queue queue, GError **error)
   return done;
 }
 
+NetworkRun
+TensorMeta::taken ()
+{
+  NetworkRun run = {format, {}, {}};
+  for (const Output &output : outputs)
+    run.buffers.emplace_back (gst_buffer_ref (output.buffer), gst_buffer_unref);
+  return run;
+}
+
 void
 TensorMeta::attach (GstBuffer *frame)
 {
-  AttachedOutputs attached = {format, {}};
-  for (const Output &output : outputs)
-    attached.buffers.emplace_back (gst_buffer_ref (output.buffer), gst_buffer_unref);
-  attach_outputs (frame, std::move (attached));
+  attach_outputs (frame, {false, {taken ()}});
 #ifdef HAVE_TENSOR_META
   GstTensor **tensors = g_new0 (GstTensor *, outputs.size ());
   for (gsize n = 0; n < outputs.size (); n++)

@@ -27,6 +27,8 @@ public:
 
   /* Runs the network into buffers of the pools. They stay here until attach (). */
   bool run (Network &network, cl_command_queue queue, GError **error);
+  /* Returns these buffers without the meta. */
+  NetworkRun taken ();
   void attach (GstBuffer *frame);
 
 private:

@@ -15,7 +15,7 @@
 
 namespace inference {
 namespace {
-#define RESOURCE "/org/freedesktop/gstreamer/opencl/inference/prepare.cl"
+#define KERNELS "/org/freedesktop/gstreamer/opencl/inference/"
 
 /* --- geometry --- */
 
@@ -135,11 +135,14 @@ create_for (GstOpenCLContext *context, const GstVideoInfo &video, const char *re
 }
 
 FittedFrame
-fit_frame (Fit fit, gint frame_width, gint frame_height, gint width, gint height)
+fit_frame (Fit fit, double frame_width, double frame_height, gint width, gint height)
 {
-  const double x = double (width) / frame_width, y = double (height) / frame_height;
+  const double x = width / frame_width, y = height / frame_height;
   if (fit == Fit::stretch)
     return {0, 0, double (width), double (height)};
+  if (fit == Fit::line)
+    return {
+        0, 0, std::min (std::ceil (frame_width * y), double (width)), double (height)};
   const double scale = fit == Fit::letterbox ? std::min (x, y) : std::max (x, y);
   const double fitted_width = frame_width * scale, fitted_height = frame_height * scale;
   return {(width - fitted_width) / 2, (height - fitted_height) / 2, fitted_width,
@@ -244,19 +247,15 @@ VideoInput::set_rows (
 }
 
 bool
-VideoInput::create_kernel (GstOpenCLContext *context, const GstVideoInfo &video,
-    const VideoMapping &mapping, const PixelPlace &a_place, GError **error)
+VideoInput::make_tables (
+    GstOpenCLContext *context, const VideoMapping &mapping, GError **error)
 {
-  info = video;
-  place = a_place;
-  if (!set_rows (video, mapping, error))
-    return false;
   const FittedFrame frame = fit_frame (
-      mapping.fit, video.width, video.height, gint (place.width), gint (place.height));
+      mapping.fit, info.width, info.height, gint (place.width), gint (place.height));
   const Taps columns = make_taps (
-      frame.left, frame.width, video.width, gint (place.width), columns_together);
+      frame.left, frame.width, info.width, gint (place.width), columns_together);
   const Taps lines =
-      make_taps (frame.top, frame.height, video.height, gint (place.height), 1);
+      make_taps (frame.top, frame.height, info.height, gint (place.height), 1);
   taps = {{cl_int (columns.count), cl_int (lines.count)}};
   across = opencl::make_table (
       context, columns.table.data (), columns.table.size () * sizeof (cl_float), error);
@@ -264,9 +263,18 @@ VideoInput::create_kernel (GstOpenCLContext *context, const GstVideoInfo &video,
     return false;
   down = opencl::make_table (
       context, lines.table.data (), lines.table.size () * sizeof (cl_float), error);
-  if (!down ())
-    return false;
+  return down () != nullptr;
+}
 
+bool
+VideoInput::create_kernel (GstOpenCLContext *context, const GstVideoInfo &video,
+    const VideoMapping &mapping, const PixelPlace &a_place, GError **error)
+{
+  info = video;
+  place = a_place;
+  if (!set_rows (video, mapping, error)
+      || (!mapping.of_regions && !make_tables (context, mapping, error)))
+    return false;
   std::string options = reading_options (video);
   opencl::define (options, "CHANNELS", "", std::to_string (place.channels));
   const opencl::NumberInfo &number = opencl::info_of (place.type);
@@ -276,7 +284,10 @@ VideoInput::create_kernel (GstOpenCLContext *context, const GstVideoInfo &video,
   if (number.kind != 'f')
     opencl::define (
         options, "CONVERT", "", std::string ("convert_") + number.opencl + "_sat_rte");
-  return create_for (context, video, RESOURCE, "prepare", options, kernel, error);
+  return mapping.of_regions ? create_for (
+             context, video, KERNELS "cutregion.cl", "cut_region", options, kernel, error)
+                            : create_for (context, video, KERNELS "prepare.cl", "prepare",
+                                options, kernel, error);
 }
 
 bool
@@ -288,6 +299,33 @@ VideoInput::enqueue_tensor (cl_command_queue queue, const GstOpenCLFrame *frame,
   return prepare
          && prepare->launch (queue, gsize (place.width), gsize (place.height), error,
              opencl::FrameArguments (info, *frame), across (), down (), taps, rows[0],
+             rows[1], rows[2], alpha, fill, output,
+             cl_long (place.offset + offset / size), cl_long (place.channel),
+             cl_long (place.line), cl_long (place.column), cl_int (place.width),
+             cl_int (place.height));
+}
+
+/* As many samples for a pixel as it covers pixels of the frame, in each direction */
+bool
+VideoInput::enqueue_region (cl_command_queue queue, const GstOpenCLFrame *frame,
+    const CutRegion &region, cl_mem output, gint64 offset, GError **error)
+{
+  const gint64 size = gint64 (opencl::info_of (place.type).size);
+  opencl::Kernel *cut = kernel.variant ({frame}, error);
+  auto number = [] (double value) { return cl_float (value); };
+  auto samples = [] (const double step[2]) {
+    return cl_int (std::clamp (std::ceil (std::hypot (step[0], step[1])), 1.0, 32.0));
+  };
+  const FittedFrame &fitted = region.fitted;
+  const cl_float4 box = {{number (fitted.left), number (fitted.top),
+      number (fitted.left + fitted.width), number (fitted.top + fitted.height)}};
+  const cl_float2 origin = {{number (region.origin[0]), number (region.origin[1])}};
+  const cl_float4 steps = {{number (region.across[0]), number (region.across[1]),
+      number (region.down[0]), number (region.down[1])}};
+  const cl_int2 taken = {{samples (region.across), samples (region.down)}};
+  return cut
+         && cut->launch (queue, gsize (place.width), gsize (place.height), error,
+             opencl::FrameArguments (info, *frame), box, origin, steps, taken, rows[0],
              rows[1], rows[2], alpha, fill, output,
              cl_long (place.offset + offset / size), cl_long (place.channel),
              cl_long (place.line), cl_long (place.column), cl_int (place.width),

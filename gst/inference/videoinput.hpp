@@ -10,7 +10,7 @@
 #include <gst/opencl/device/kernel.hpp>
 
 namespace inference {
-enum class Fit { stretch, letterbox, crop };
+enum class Fit { stretch, letterbox, crop, line };
 enum class Colors { by_channels, rgb, bgr, rgba, bgra, gray };
 
 /* Number of channels; three for Colors::by_channels */
@@ -22,7 +22,8 @@ struct VideoMapping {
   Fit fit = Fit::stretch;
   Colors colors = Colors::by_channels;
   std::vector<double> mean, deviation; /* empty: 0 and 1; one number: of all channels */
-  guint border = 0xff000000;           /* 0xAARRGGBB, with Fit::letterbox */
+  guint border = 0xff000000;           /* 0xAARRGGBB, with Fit::letterbox and line */
+  bool of_regions = false;             /* not of whole frames */
 };
 
 /* Position of the frame in the network's input, in pixels of it. With Fit::crop it is larger
@@ -31,7 +32,14 @@ struct FittedFrame {
   double left, top, width, height;
 };
 FittedFrame fit_frame (
-    Fit fit, gint frame_width, gint frame_height, gint width, gint height);
+    Fit fit, double frame_width, double frame_height, gint width, gint height);
+
+/* Position of a turned region in the frame: `origin` + `across` u + `down` v is that of the point
+ * (u, v) of the input, which `fitted` places in it. */
+struct CutRegion {
+  FittedFrame fitted;
+  double origin[2], across[2], down[2];
+};
 
 /* Place of a pixel of the network's input, in elements */
 struct PixelPlace {
@@ -51,7 +59,7 @@ bool create_for (GstOpenCLContext *context, const GstVideoInfo &video,
     opencl::FrameKernel &kernel, GError **error);
 
 /* Scales (mean of the covered pixels if it is made smaller, else bilinear), converts colours
- * and normalizes, in one launch. */
+ * and normalizes, in one launch. With `of_regions`, enqueue_region () does so with a part. */
 class VideoInput {
 public:
   /* Makes tables and the kernel. FALSE with an error if `mapping` does not fit the number of
@@ -62,8 +70,12 @@ public:
   /* `offset` is that of the first element in bytes. */
   bool enqueue_tensor (cl_command_queue queue, const GstOpenCLFrame *frame, cl_mem output,
       gint64 offset, GError **error);
+  bool enqueue_region (cl_command_queue queue, const GstOpenCLFrame *frame,
+      const CutRegion &region, cl_mem output, gint64 offset, GError **error);
 
 private:
+  bool make_tables (
+      GstOpenCLContext *context, const VideoMapping &mapping, GError **error);
   bool set_rows (const GstVideoInfo &video, const VideoMapping &mapping, GError **error);
 
   GstVideoInfo info = {};

@@ -6,22 +6,14 @@
  * `fill`. Columns begin at an even index, and their number is a multiple of COLUMNS.
  * (make_taps of videoinput.cpp)
  *
- * Built with the options of videoframe.clh and IN_STEPS, CHANNELS (1, 3, or 4 with alpha),
- * STORED (the type of the input), IS_HALF, and for integers CONVERT (convert_uchar_sat_rte).
+ * Built with the options of videoframe.clh and of tensorpixel.clh, and IN_STEPS.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #define COLUMNS 8
 #include <videoframe.clh>
+#include "tensorpixel.clh"
 
-#if IS_HALF
-#define STORE(value, at) vstore_half (value, 0, at)
-#else
-#ifndef CONVERT
-#define CONVERT
-#endif
-#define STORE(value, at) (*(at) = CONVERT (value))
-#endif
 #define HAS_ALPHA (CHANNELS == 4)
 
 typedef struct {

@@ -1,10 +1,10 @@
-/* Finds connected regions of a map of text, as candidates
+/* Finds connected regions of a map of text, as candidates, and turns their boxes
  *
  * Pixels above a threshold point to a neighbour of lower index until they point to the first
  * pixel of their region (Jaiganesh and Burtscher, A high-performance connected components
  * implementation for GPUs, 2018). Eight neighbours are connected.
  *
- * Built with COUNT, COLUMNS and the type SCORES.
+ * Built with COUNT, COLUMNS, GROUP and the type SCORES.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -102,5 +102,84 @@ find_regions (global const int *first, global const Region *regions, float thres
     return;
   const float growth = GROWTH * size.x * size.y / (2 * (size.x + size.y));
   box += (float4)(-growth, -growth, growth, growth);
-  add_candidate (box * map.xyxy + map.zwzw, score, 0, n, frame, candidates, number);
+  /* Each region is of a kind of its own: turned lines may have boxes that overlap. */
+  add_candidate (box * map.xyxy + map.zwzw, score, n, n, frame, candidates, number);
+}
+
+/* Left, top, right and bottom of the pixels of a region, turned by an angle about `origin`. The
+ * ends of its rows are enough. All work-items of a group call it. */
+float4
+turned_extent (global const int *first, const Region *region, int root, float2 axis,
+    local float4 *extents)
+{
+  const int id = get_local_id (0), columns = region->right - region->left + 1;
+  const float half_width = 0.5f * (fabs (axis.x) + fabs (axis.y));
+  float4 extent = (float4)(INFINITY, INFINITY, -INFINITY, -INFINITY);
+  for (int y = region->top + id; y <= region->bottom; y += GROUP) {
+    global const int *row = first + y * COLUMNS + region->left;
+    int begin = 0, end = columns - 1;
+    while (begin < columns && row[begin] != root)
+      begin++;
+    while (end > begin && row[end] != root)
+      end--;
+    for (int i = 0; begin < columns && i < 2; i++) {
+      const float2 at = (float2)((i ? end : begin) + 0.5f, y - region->top + 0.5f);
+      const float2 turned =
+          (float2)(dot (at, axis), dot (at, (float2)(-axis.y, axis.x)));
+      extent.xy = fmin (extent.xy, turned - half_width);
+      extent.zw = fmax (extent.zw, turned + half_width);
+    }
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  extents[id] = extent;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (int i = 0; i < GROUP; i++) {
+    extent.xy = fmin (extent.xy, extents[i].xy);
+    extent.zw = fmax (extent.zw, extents[i].zw);
+  }
+  return extent;
+}
+
+/* A group for each object of select_objects, whose class is the first pixel of its region.
+ * Finds the smallest rectangle around the region to 1/16 of a degree, within 45 degrees, and
+ * lets it grow. Writes its middle, axis and size, in pixels of the map, and the class 0. */
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+turn_boxes (global const int *first, global const Region *regions, global uint *results,
+    global float *turned)
+{
+  local float4 extents[GROUP];
+  const int n = get_group_id (0);
+  if (n >= (int)results[0])
+    return;
+  const int root = results[1 + 6 * n + 5];
+  const Region region = regions[root];
+  float best = 0, least = INFINITY;
+  float4 box = (float4)(0);
+  for (float step = 4; step > 0.05f; step /= 4) {
+    const float middle = best;
+    for (int i = step == 4 ? -11 : -4; i <= (step == 4 ? 11 : 4); i++) {
+      const float angle = middle + i * step;
+      float s, c;
+      s = sincos (radians (angle), &c);
+      const float4 extent = turned_extent (first, &region, root, (float2)(c, s), extents);
+      const float area = (extent.z - extent.x) * (extent.w - extent.y);
+      if (area < least || (area == least && fabs (angle) < fabs (best))) {
+        least = area;
+        best = angle;
+        box = extent;
+      }
+    }
+  }
+  barrier (CLK_GLOBAL_MEM_FENCE);
+  if (get_local_id (0) > 0)
+    return;
+  float s, c;
+  s = sincos (radians (best), &c);
+  const float2 size = box.zw - box.xy, middle = 0.5f * (box.xy + box.zw);
+  const float growth = GROWTH * size.x * size.y / (size.x + size.y);
+  const float2 at = (float2)(region.left + c * middle.x - s * middle.y,
+      region.top + s * middle.x + c * middle.y);
+  vstore4 ((float4)(at, c, s), 0, turned + 6 * n);
+  vstore2 (size + growth, 2, turned + 6 * n);
+  results[1 + 6 * n + 5] = 0;
 }

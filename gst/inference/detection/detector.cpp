@@ -8,6 +8,7 @@
 #include <gst/opencl/device/videoarguments.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/inference/"
@@ -57,27 +58,42 @@ options_of (const OutputsFormat &format, const OutputLayout &layout, gsize group
   return options;
 }
 
-/* Factors and summands from the network's numbers to pixels of the frame */
-cl_float4
-map_of (const OutputsFormat &format, const OutputLayout &layout)
-{
-  const bool relative = layout.relative;
-  const FittedFrame &fitted = format.fitted;
-  const double x = format.frame_width / fitted.width,
-               y = format.frame_height / fitted.height;
-  /* A map of text may be smaller than the network's input. */
-  const bool is_map = layout.columns > 0;
-  const double width = is_map     ? double (format.width) / double (layout.columns)
-                       : relative ? format.width
-                                  : 1;
-  const double height =
-      is_map     ? format.height * double (layout.columns) / double (layout.count)
-      : relative ? format.height
-                 : 1;
-  return {{cl_float (width * x), cl_float (height * y), cl_float (-fitted.left * x),
-      cl_float (-fitted.top * y)}};
-}
+constexpr gsize turned_words = 6; /* of a box in regions.cl: middle, axis, size */
+constexpr gsize object_words = 6;
+/* An object in select.cl */
+struct Stored {
+  gfloat left, top, width, height, score;
+  gint32 kind;
+};
+static_assert (sizeof (Stored) == object_words * sizeof (cl_uint));
 } // namespace
+
+std::array<double, 4>
+TurnedBox::extent () const
+{
+  const double c = std::fabs (std::cos (angle * G_PI / 180)),
+               s = std::fabs (std::sin (angle * G_PI / 180));
+  const double across = (c * width + s * height) / 2, down = (s * width + c * height) / 2;
+  return {x - across, y - down, x + across, y + down};
+}
+
+/* Sets factors and summands from the network's numbers to pixels. */
+void
+Detector::set_frame (const FittedFrame &fitted, double frame_width, double frame_height)
+{
+  const double x = frame_width / fitted.width, y = frame_height / fitted.height;
+  /* A map of text may be smaller than the network's input. */
+  const bool is_map = found.columns > 0;
+  const double across = is_map           ? double (width) / double (found.columns)
+                        : found.relative ? width
+                                         : 1;
+  const double down = is_map ? height * double (found.columns) / double (found.count)
+                      : found.relative ? height
+                                       : 1;
+  map = {{cl_float (across * x), cl_float (down * y), cl_float (-fitted.left * x),
+      cl_float (-fitted.top * y)}};
+  frame = {{cl_float (frame_width), cl_float (frame_height)}};
+}
 
 bool
 Detector::make_kernels (
@@ -96,7 +112,7 @@ Detector::make_kernels (
   if (found.is.method == Method::text)
     return opencl::create_kernels (context, KERNELS "regions.cl", options,
         {{mark, "mark_pixels"}, {join, "join_pixels"}, {measure, "measure_regions"},
-            {search, "find_regions"}},
+            {search, "find_regions"}, {turn_boxes, "turn_boxes"}},
         error);
   return search.create (context, KERNELS "detect.cl",
       found.is.method == Method::classification ? "find_classes" : "find_boxes", options,
@@ -112,15 +128,18 @@ Detector::create (GstOpenCLContext *context, const OutputsFormat &format,
   const gsize count = gsize (layout.count), pixels = layout.columns > 0 ? count : 1;
   detector->found = layout;
   detector->most = most;
-  detector->map = map_of (format, layout);
-  detector->frame = {{cl_float (format.frame_width), cl_float (format.frame_height)}};
+  detector->width = format.width;
+  detector->height = format.height;
+  detector->set_frame (format.fitted, format.frame_width, format.frame_height);
   if (!detector->make_kernels (context, format, error)
       || !opencl::make_buffer (
           context, count * candidate_bytes, detector->candidates, error)
       || !opencl::make_buffer (context, pixels * sizeof (cl_int), detector->first, error)
       || !opencl::make_buffer (context, pixels * region_bytes, detector->regions, error)
-      || !detector->values.create_block (
-          context, 1 + most * sizeof (DetectedObject) / sizeof (cl_uint), error)
+      || !detector->values.create_block (context, 1 + most * object_words, error)
+      || !detector->turned_values.create_block (context, most * turned_words, error)
+      || !opencl::make_buffer (
+          context, detector->turned_values.bytes (), detector->turned, error)
       || !opencl::make_buffer (
           context, detector->values.bytes (), detector->results, error))
     return nullptr;
@@ -172,7 +191,38 @@ Detector::enqueue_detection (cl_command_queue queue, const std::vector<Memory> &
   return enqueue_search (queue, outputs, thresholds, error)
          && select.launch_groups (queue, 1, group, error, candidates (), number (),
              cl_float (thresholds.overlap), cl_int (thresholds.is_agnostic),
-             cl_uint (most), frame, results ());
+             cl_uint (most), frame, results ())
+         && (found.is.method != Method::text
+             || turn_boxes.launch_groups (
+                 queue, most, group, error, first (), regions (), results (), turned ()));
+}
+
+/* A map of another shape than the frame's stretches both sides. Text is read along the longer
+ * side, if that is 1.5 times the other one: down. */
+void
+Detector::turn (const cl_uint *words, DetectedObject &object) const
+{
+  gfloat v[turned_words];
+  memcpy (v, words, sizeof v);
+  const double x = double (map.s[0]), y = double (map.s[1]);
+  const double across = std::hypot (double (v[2]) * x, double (v[3]) * y),
+               down = std::hypot (double (v[3]) * x, double (v[2]) * y);
+  TurnedBox box = {double (v[0]) * x + double (map.s[2]),
+      double (v[1]) * y + double (map.s[3]), double (v[4]) * across, double (v[5]) * down,
+      std::atan2 (double (v[3]) * y, double (v[2]) * x) * 180 / G_PI};
+  if (box.height >= 1.5 * box.width) {
+    std::swap (box.width, box.height);
+    box.angle += 90;
+  }
+  const auto extent = box.extent ();
+  const auto within = [] (double value, gfloat most) {
+    return std::clamp (gfloat (value), 0.0f, most);
+  };
+  object.left = within (extent[0], frame.s[0]);
+  object.top = within (extent[1], frame.s[1]);
+  object.width = within (extent[2], frame.s[0]) - object.left;
+  object.height = within (extent[3], frame.s[1]) - object.top;
+  object.turned = box;
 }
 
 bool
@@ -184,8 +234,17 @@ Detector::read (
   if (!words)
     return false;
   objects.resize (std::min (words[0], most));
-  if (!objects.empty ())
-    memcpy (objects.data (), words + 1, objects.size () * sizeof (DetectedObject));
-  return true;
+  for (gsize n = 0; n < objects.size (); n++) {
+    Stored one;
+    memcpy (&one, words + 1 + n * object_words, sizeof one);
+    objects[n] = {one.left, one.top, one.width, one.height, one.score, one.kind};
+  }
+  if (found.is.method != Method::text || objects.empty ())
+    return true;
+  const cl_uint *boxes =
+      turned_values.read (queue, turned (), error) ? turned_values.wait (error) : nullptr;
+  for (gsize n = 0; boxes && n < objects.size (); n++)
+    turn (boxes + n * turned_words, objects[n]);
+  return boxes;
 }
 } // namespace inference

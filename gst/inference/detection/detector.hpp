@@ -6,6 +6,8 @@
 
 #include "layout.hpp"
 
+#include <array>
+
 #include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
@@ -17,12 +19,21 @@ struct Thresholds {
   bool is_agnostic = false;
 };
 
-/* An object in pixels of the frame, as select.cl writes it */
+/* A box that is turned about its middle, in pixels */
+struct TurnedBox {
+  double x, y, width, height;
+  double angle; /* degrees, clockwise */
+
+  /* Left, top, right and bottom */
+  std::array<double, 4> extent () const;
+};
+
+/* An object in pixels of the frame */
 struct DetectedObject {
   gfloat left, top, width, height, score;
   gint32 kind; /* class */
+  std::optional<TurnedBox> turned = {};
 };
-static_assert (sizeof (DetectedObject) == 24);
 
 class Detector {
 public:
@@ -30,6 +41,8 @@ public:
       const OutputsFormat &format, const OutputLayout &layout, guint most,
       GError **error);
 
+  /* Results are pixels of a part of this size, which `fitted` places in the network's input. */
+  void set_frame (const FittedFrame &fitted, double width, double height);
   /* Enqueues the search in `outputs`. */
   bool enqueue_detection (cl_command_queue queue, const std::vector<Memory> &outputs,
       const Thresholds &thresholds, GError **error);
@@ -46,14 +59,17 @@ private:
   bool enqueue_text (
       cl_command_queue queue, cl_mem map, const Thresholds &thresholds, GError **error);
 
+  void turn (const cl_uint *words, DetectedObject &object) const;
+
   OutputLayout found;
+  gint width = 0, height = 0; /* of the network's input */
   guint most = 0;
   gsize group = 0;
   cl_float4 map = {};
   cl_float2 frame = {};
   opencl::Kernel search, select;
-  opencl::Kernel mark, join, measure; /* of text */
-  cl::Buffer candidates, number, results, anchors, first, regions;
-  opencl::ReadBack values;
+  opencl::Kernel mark, join, measure, turn_boxes; /* of text */
+  cl::Buffer candidates, number, results, anchors, first, regions, turned;
+  opencl::ReadBack values, turned_values;
 };
 } // namespace inference

@@ -139,6 +139,19 @@ match_text (const Request &request, OutputLayout &layout)
   return layout.columns > 1 && layout.count > layout.columns && layout.count <= 1 << 24;
 }
 
+/* Steps of a text, or numbers as they are: only if `method` is set */
+bool
+match_rows (const Request &request, OutputLayout &layout)
+{
+  const bool is_text = layout.is.method == Method::ctc;
+  const Matrix &all = request.matrices[0];
+  layout.count = is_text ? all.rows : 1;
+  layout.classes = is_text ? all.columns : count_of (request.format.outputs[0].shape);
+  layout.scores = {0, 0, layout.classes, 1};
+  return request.matrices.size () == 1 && !request.is_exact
+         && (!is_text || (all.rows > 0 && all.columns > 1));
+}
+
 /* --- several outputs --- */
 
 /* The first output that is so, or -1 */
@@ -241,6 +254,8 @@ const struct {
     {Method::text, "text", match_text, BoxForm::corners},
     {Method::classification, "classification", match_classes, BoxForm::corners,
         ScoreActivation::automatic},
+    {Method::ctc, "ctc", match_rows},
+    {Method::embedding, "embedding", match_rows},
 };
 
 /* The class that is the background: by DETR's softmax the last, by SSD the first */

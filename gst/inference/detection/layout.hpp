@@ -17,7 +17,9 @@ enum class Method {
   ssd,
   anchors,
   detr,
-  text
+  text,
+  ctc,
+  embedding
 };
 enum class ScoreActivation { automatic, none, sigmoid, softmax };
 /* Centre and size, corners, or corners with y before x */

@@ -87,6 +87,17 @@ private:
   guint depth = 0; /* of the graph that is read */
 };
 
+void
+read_entry (WireBytes message, ExternalPlace &place)
+{
+  WireReader reader (message);
+  std::string key, value;
+
+  while (reader.next ())
+    (reader.field == 1 ? key : value) = reader.bytes.text ();
+  place[key] = value;
+}
+
 bool
 OnnxReader::read_model (WireBytes message, GError **error)
 {
@@ -101,6 +112,8 @@ OnnxReader::read_model (WireBytes message, GError **error)
       has_graph = true;
     } else if (reader.field == 8 && !read_opset (reader.bytes, error)) {
       return false;
+    } else if (reader.field == 14) {
+      read_entry (reader.bytes, model.metadata);
     }
   }
   if (!finish (reader, "ModelProto", error))
@@ -285,17 +298,6 @@ OnnxReader::read_attribute (WireBytes message, const Node &node, std::string &na
   return finish (reader, "AttributeProto", error);
 }
 
-static void
-read_external_entry (WireBytes message, ExternalPlace &place)
-{
-  WireReader reader (message);
-  std::string key, value;
-
-  while (reader.next ())
-    (reader.field == 1 ? key : value) = reader.bytes.text ();
-  place[key] = value;
-}
-
 bool
 OnnxReader::read_external (
     ExternalPlace &place, gsize size, std::string &data, GError **error)
@@ -393,7 +395,7 @@ OnnxReader::read_tensor (
       reader.append_to (values.doubles);
       break;
     case 13:
-      read_external_entry (reader.bytes, external);
+      read_entry (reader.bytes, external);
       break;
     case 14:
       is_external = reader.integer == 1;
