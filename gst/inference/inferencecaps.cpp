@@ -57,22 +57,31 @@ read_levels (const char *property, const std::string &text, std::vector<double> 
              && compute::read_taps (property, source, levels, error));
 }
 
-/* Reads "736", the smallest side, or "320x48". */
+/* Reads "736", the smallest side, "320x48", or "320+x48" for any width from that on. */
 static bool
 read_open_size (const std::string &text, NetworkOptions &options, GError **error)
 {
-  guint width = 0, height = 0;
-  int end = 0;
-  const int found = sscanf (text.c_str (), "%5ux%5u%n", &width, &height, &end);
-  const bool is_one = text.find_first_not_of ("0123456789") == std::string::npos;
-  if (found == 1 && is_one)
-    options.open.least = width;
-  else if (found == 2 && text.c_str ()[end] == 0 && width > 0 && height > 0) {
-    options.open.width = width;
-    options.open.height = height;
-  } else if (!text.empty ())
-    return fail (error, "open-size=" + text + ", expected a number, or WIDTHxHEIGHT");
-  return true;
+  static const struct {
+    const char *form;
+    int numbers;
+  } forms[] = {{"%5u%n", 1}, {"%5ux%5u%n", 2}, {"%5u+x%5u%n", 2}};
+  for (const auto &[form, numbers] : forms) {
+    guint first = 0, second = 1;
+    int end = -1;
+    if (numbers == 1)
+      sscanf (text.c_str (), form, &first, &end);
+    else
+      sscanf (text.c_str (), form, &first, &second, &end);
+    if (end != int (text.size ()) || first == 0 || second == 0)
+      continue;
+    (numbers == 1 ? options.open.least : options.open.width) = first;
+    options.open.height = numbers == 1 ? 0 : second;
+    options.open.widens = text.find ('+') != std::string::npos;
+    return true;
+  }
+  return text.empty ()
+         || fail (error,
+             "open-size=" + text + ", expected a number, WIDTHxHEIGHT or WIDTH+xHEIGHT");
 }
 
 /* Names of the request pads, without "sink_" */

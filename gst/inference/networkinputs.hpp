@@ -41,6 +41,7 @@ struct NetworkOptions {
   struct {
     gint64 least = 0, multiple = 1;
     gint64 width = 0, height = 0; /* if not 0, instead of the frame's */
+    bool widens = false;          /* for wider regions */
   } open;
   VideoMapping mapping;
   ModelInfo info;

@@ -341,10 +341,9 @@ static std::string
 text_with_score (const gchar *label, const GstStructure *param)
 {
   gdouble score;
-  return param && gst_structure_get_double (param, "score", &score)
-             ? opencl::text_of (
-                   "%s %.0f %%", label, std::round (100 * CLAMP (score, 0, 1)))
-             : label;
+  return param && gst_structure_get_double (param, "score", &score) ? opencl::text_of (
+             "%s %.0f %%", label, std::round (100 * CLAMP (score, 0, 1)))
+                                                                    : label;
 }
 
 /* A region of interest, and its parameter `detection` or `classification` */
@@ -362,7 +361,8 @@ struct Region {
   }
   std::string text () const
   {
-    const GstStructure *words = param_named ("text"), *of = param_named ("classification");
+    const GstStructure *words = param_named ("text"),
+                       *of = param_named ("classification");
     const gchar *label = of ? gst_structure_get_string (of, "label") : nullptr;
     if (words)
       return gst_structure_get_string (words, "text");

@@ -248,9 +248,8 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
         &InferenceSettings::layout, opencl::ready},
     {"open-size", "Open size",
         "Size of the input where the model leaves it open: its smallest side, such as "
-        "736, or WIDTHxHEIGHT; a width of fit=line is the smallest one (video; empty = "
-        "as "
-        "the frame)",
+        "736, WIDTHxHEIGHT, or WIDTH+xHEIGHT, wider for wide regions with fit=line "
+        "(video; empty = as the frame)",
         &InferenceSettings::open_size, opencl::ready},
     {"open-multiple", "Open multiple", "Number of which such sides are multiples (video)",
         &InferenceSettings::open_multiple, {1, 32767}, opencl::ready},

@@ -124,7 +124,8 @@ RegionNetworks::create (GstOpenCLContext *context, std::shared_ptr<const Model> 
 {
   auto all = std::make_unique<RegionNetworks> ();
   all->context = context;
-  all->is_open = options.mapping.fit == Fit::line && has_open_width (*model, options);
+  all->is_open = options.open.widens && options.mapping.fit == Fit::line
+                 && has_open_width (*model, options);
   all->model = std::move (model);
   all->options = options;
   all->video = video;

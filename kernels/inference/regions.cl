@@ -75,7 +75,10 @@ measure_regions (global const SCORES *scores, volatile global int *first,
   const int n = get_global_id (0);
   if (n >= COUNT || first[n] < 0)
     return;
-  volatile global Region *region = regions + first_of (first, n);
+  /* Others may follow it meanwhile: a shorter way to the same end */
+  const int root = first_of (first, n);
+  volatile global Region *region = regions + root;
+  first[n] = root;
   atomic_min (&region->left, n % COLUMNS);
   atomic_max (&region->right, n % COLUMNS);
   atomic_min (&region->top, n / COLUMNS);

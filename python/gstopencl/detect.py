@@ -7,8 +7,10 @@ import contextlib
 import csv
 import functools
 import json
+import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import time
@@ -61,8 +63,23 @@ OF_DECODER = (
     ("--top", "max-detections", functools.partial(whole, 1, 9999), "largest number of results"),
     ("--track", "track-frames", functools.partial(whole, 1, 9999),
      "gives objects a number (id), and keeps it for N frames without a box, such as 15"))
-# Options of each network that is fetched
-FETCHED = {"faces": ([], {"mean": "0.5", "deviation": "0.5"}), "hands": (["--hands"], {})}
+FACES = {"fit": "letterbox", "class-confidence-threshold": "0.5", "iou-threshold": "0.3"}
+OF_LINES = {"regions": "objects", "region-labels": "text", "fit": "line", "colors": "bgr",
+            "max-regions": "1000", "letterbox-color": "0xff808080", "mean": "0.5",
+            "deviation": "0.5"}
+# Options of the tool that fetches, and properties of each network: those of the regions that one
+# finds are in the same order
+FETCHED = {
+    "faces": ([], [{**FACES, "mean": "0.5", "deviation": "0.5"}]),
+    "hands": (["--hands"], [FACES]),
+    "text": (["--text"], [
+        {"mean": "0.5", "deviation": "0.5", "colors": "bgr", "open-size": "736",
+         "open-multiple": "32", "method": "text", "class-confidence-threshold": "0.3",
+         "box-confidence-threshold": "0.5", "max-detections": "1000"},
+        {**OF_LINES, "open-size": "192x48", "method": "classification", "turn-regions": "true",
+         "class-confidence-threshold": "0.9"},
+        {**OF_LINES, "open-size": "320+x48", "method": "ctc",
+         "class-confidence-threshold": "0.5"}])}
 
 
 # --- arguments ---
@@ -81,8 +98,9 @@ def parse_arguments(words):
                         help="a video device such as /dev/video0")
     network = parser.add_argument_group("Network")
     network.add_argument("--network", metavar="NAME", default="faces",
-                         type=of_pattern("faces|hands", "faces or hands"),
-                         help="faces or hands: networks of MediaPipe, fetched from PyPI (faces)")
+                         type=of_pattern("faces|hands|text", "faces, hands or text"),
+                         help="faces or hands of MediaPipe, or text of RapidOCR: networks that are"
+                              " fetched from PyPI (faces)")
     network.add_argument("--model", metavar="FILE", type=existing, help="an ONNX file")
     for option, name, kind, text in OF_NETWORK + OF_DECODER:
         metavar = {"--track": "N", "--top": "N", "--labels": "FILE"}.get(option, option[2:].upper())
@@ -146,33 +164,63 @@ def outputs_of(asked, files):
     return targets
 
 
-def network_of(asked):
-    """Returns the ONNX file and the properties that its kind has by default."""
+def labels_of(model):
+    labels = model.removesuffix(".onnx") + ".txt"
+    return {"label-file": labels} if os.path.isfile(labels) else {}
+
+
+def networks_of(asked):
+    """Returns the ONNX files, and the properties that each has by default."""
     if asked.model:
-        labels = asked.model.removesuffix(".onnx") + ".txt"
-        usual = {"letterbox-color": "0xff727272", "fit": "letterbox",
-                 **({"label-file": labels} if os.path.isfile(labels) else {})}
+        usual = {"letterbox-color": "0xff727272", "fit": "letterbox", **labels_of(asked.model)}
         if asked.method == "classification":
             usual |= {"fit": "crop", "class-confidence-threshold": "0.05", "max-detections": "5"}
-        return asked.model, usual
+        return [(asked.model, usual)]
     from .keying.run import shipped
     words, usual = FETCHED[asked.network]
     done = subprocess.run([sys.executable, shipped("fetch-detection-model.py"), *words],
                           stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise Failed("no network fetched, expected --model or a connection to PyPI")
-    model = done.stdout.strip()
-    return model, {"fit": "letterbox", "class-confidence-threshold": "0.5", "iou-threshold": "0.3",
-                   "label-file": model.removesuffix(".onnx") + ".txt", **usual}
+    return [(model, labels_of(model) | properties)
+            for model, properties in zip(done.stdout.split("\n"), usual)]
 
 
 # --- results ---
 
 
+def score_of(structure):
+    return round(structure.get_double("score").value, 4)
+
+
+def in_order(found):
+    """Sorts lines of text from top to bottom, and those side by side from left to right, of a page
+    that is turned as most of them are."""
+    tilt = math.radians(statistics.median(one["angle"] for one in found)) if found else 0
+    rows = []
+
+    def place(one):
+        x, y, width, height = one["box"]
+        x, y = x + width / 2, y + height / 2
+        return (-math.sin(tilt) * x + math.cos(tilt) * y, math.cos(tilt) * x + math.sin(tilt) * y)
+
+    for one in sorted(found, key=place):
+        down, _ = place(one)
+        if not rows or down - rows[-1][0] > 10:
+            rows.append((down, []))
+        rows[-1][1].append(one)
+    return [one for _, row in rows for one in sorted(row, key=lambda one: place(one)[1])]
+
+
 def result_of(structure):
     """Returns a structure of opencltensordecoder as a dictionary. A class has no box."""
     found = {"label": structure.get_string("label"), "class": structure.get_int("class-id").value,
-             "score": round(structure.get_double("score").value, 4)}
+             "score": score_of(structure)}
+    if structure.has_field("angle"):
+        found["angle"] = round(structure.get_double("angle").value, 1)
+    if structure.has_field("text"):
+        words = structure.get_value("text")
+        found |= {"text": words.get_string("text"), "text-score": score_of(words)}
     if structure.has_field("id"):
         found["id"] = structure.get_uint("id").value
     if structure.get_name() == "detection":
@@ -188,7 +236,7 @@ class Lines:
         self.failed = None
         if as_rows:
             self.rows.writerow(["file", "frame", "time", "label", "class", "score", "x", "y",
-                                "width", "height", "id"])
+                                "width", "height", "id", "text"])
 
     def begin(self, name):
         self.name, self.number = name, 0
@@ -202,6 +250,8 @@ class Lines:
         seconds = stamp / 1e9 if known and stamp < 1 << 63 else None
         _, objects = structure.get_array("objects")
         found = [result_of(objects.get_nth(n)) for n in range(objects.n_values)] if objects else []
+        if all("text" in one for one in found):
+            found = in_order(found)
         try:
             self.write(seconds, found)
         except OSError as error:  # a closed pipe, a full disk
@@ -213,7 +263,7 @@ class Lines:
             for one in found:
                 self.rows.writerow([self.name, self.number, seconds, one["label"], one["class"],
                                     one["score"], *one.get("box", [""] * 4),
-                                    one.get("id", "")])
+                                    one.get("id", ""), one.get("text", "")])
         else:
             print(json.dumps({"file": self.name, "frame": self.number, "time": seconds,
                               "objects": found}, ensure_ascii=False), file=self.file)
@@ -233,19 +283,31 @@ def results_file(path):
 # --- the pipeline ---
 
 
-def words_of(asked, model, usual, file, end):
-    """Returns the parts of the launch line, whose frames go to `end`."""
-    def properties(table):
-        named = {name: getattr(asked, name) or usual.get(name) for _, name, _, _ in table}
-        return [Value(name, str(value)) for name, value in named.items() if value]
+def stage_of(model, properties, number, is_last):
+    """Returns the elements of a network and its decoder."""
+    of_decoder = [name for _, name, _, _ in OF_DECODER] + [
+        "box-confidence-threshold", "turn-regions"]
+    groups = [[Value(name, str(value)) for name, value in properties.items()
+               if value and (name in of_decoder) == is_decoder] for is_decoder in (False, True)]
+    return [f"! openclinference name=network{number}", Value("model-file", model), *groups[0],
+            f"output=meta ! queue max-size-buffers=2 ! opencltensordecoder name=decoder{number}",
+            f"post-messages={is_last}".lower(), *groups[1]]
 
+
+def words_of(asked, networks, file, end):
+    """Returns the parts of the launch line, whose frames go to `end`. Options are of the first
+    network, but for the threshold, which is of the last one."""
+    stages = [dict(properties) for _, properties in networks]
+    for _, name, _, _ in OF_NETWORK + OF_DECODER:
+        if getattr(asked, name):
+            stages[-1 if name == "class-confidence-threshold" else 0][name] = getattr(asked, name)
     source = ["v4l2src name=source", Value("device", asked.camera)] if asked.camera else \
         ["filesrc name=source", Value("location", str(file)), "! decodebin"]
     # Boxes are drawn in 8 bits.
-    return [*source, "! openclupload ! openclconvert ! openclinference name=network",
-            Value("model-file", model), *properties(OF_NETWORK), "output=meta",
-            "! queue max-size-buffers=2 ! opencltensordecoder name=decoder",
-            *properties(OF_DECODER), "!", *end]
+    words = [*source, "! openclupload ! openclconvert"]
+    for number, ((model, _), properties) in enumerate(zip(networks, stages)):
+        words += stage_of(model, properties, number, number == len(networks) - 1)
+    return [*words, "!", *end]
 
 
 class Progress:
@@ -289,27 +351,27 @@ def play(words, lines, progress):
         raise lines.failed
 
 
-def detect(asked, network, file, target, lines, progress):
+def detect(asked, networks, file, target, lines, progress):
     lines.begin(asked.camera or str(file))
     drawn = "opencldrawboxes ! opencldownload ! videoconvert !"
     if target:
         encoder = ENCODERS[target.suffix.lower()]
         with replaced(target, f"--output {target}") as unfinished:
-            play(words_of(asked, *network, file, [drawn, encoder, "! filesink name=file",
+            play(words_of(asked, networks, file, [drawn, encoder, "! filesink name=file",
                                                   Value("location", unfinished)]), lines, progress)
             if not os.path.getsize(unfinished):
                 raise Failed(f"{file}: not one whole frame")
     elif asked.show:
-        play(words_of(asked, *network, file, [drawn, "autovideosink"]), lines, progress)
+        play(words_of(asked, networks, file, [drawn, "autovideosink"]), lines, progress)
     else:
-        play(words_of(asked, *network, file, ["fakesink"]), lines, progress)
+        play(words_of(asked, networks, file, ["fakesink"]), lines, progress)
 
 
 def main(words):
     asked = parse_arguments(words)
     files = files_of(asked) or [None]
     targets = outputs_of(asked, files)
-    network = network_of(asked)
+    networks = networks_of(asked)
     from .frames import start_gstreamer
     from .play import PlayError, check_window
 
@@ -321,7 +383,7 @@ def main(words):
         lines = Lines(file, asked.csv)
         for progress.number, source in enumerate(files, 1):
             try:
-                detect(asked, network, source, targets[source], lines, progress)
+                detect(asked, networks, source, targets[source], lines, progress)
             except (PlayError, Failed) as error:
                 if len(files) == 1:
                     raise
