@@ -32,6 +32,12 @@
  * `group-id` of the modelinfo file. With GStreamer 1.28 the field `tensors` of the caps
  * lists them, by which decoders such as `ssdtensordec` negotiate behind opencldownload.
  *
+ * With `regions=objects` the network gets the regions of each frame, those of
+ * GstVideoRegionOfInterestMeta and, built with GStreamer 1.26, GstAnalyticsODMtd: cut out and
+ * turned by their angle in device memory, `batch-size` of them together.
+ * #opencltensordecoder attaches the results to their region. With `region-interval=0` a
+ * tracked object has one result, which it keeps.
+ *
  * Other inputs are constants (`inputs`), or have streams on request pads `sink_NAME` or
  * `sink_INDEX`. Each frame is joined with the frame of these that began last. An input with a
  * dimension of time gets consecutive frames (`clip-length`, `clip-step`).
@@ -54,6 +60,13 @@
  *   openclinference model-file=resnet50.onnx fit=crop mean="<0.485,0.456,0.406>" \
  *   deviation="<0.229,0.224,0.225>" ! opencldownload ! npysink location=classes.npy
  * ]| Classes of a frame
+ * |[
+ * gst-launch-1.0 v4l2src ! openclupload ! openclinference model-file=yolov8n.onnx \
+ *   fit=letterbox output=meta ! opencltensordecoder label-file=coco.txt track-frames=15 ! \
+ *   openclinference model-file=colors.onnx output=meta regions=objects region-labels=car,bus \
+ *   region-interval=0 ! opencltensordecoder method=classification label-file=colors.txt ! \
+ *   opencldrawboxes ! opencldownload ! videoconvert ! autovideosink
+ * ]| Colours of cars
  *
  * Since: 0.3
  */

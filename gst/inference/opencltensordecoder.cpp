@@ -23,8 +23,10 @@
  * | `anchors` | MediaPipe: faces, hands, bodies | (boxes, 4 or more), (boxes, 1): logits |
  * | `detr` | DETR | (boxes, 4) and (boxes, classes + 1): logits |
  * | `text` | DBNet | (1, height, width): probability of text |
+ * | `ctc` | readers of a line of text | (steps, characters + 1 or 2): class 0 is none |
+ * | `embedding` | any | its numbers |
  *
- * `method=auto` takes the only method whose shapes fit. Where several fit, as rows of `yolo-x`
+ * `method=auto` takes the only method whose shapes fit, but never `ctc` and `embedding`. Where several fit, as rows of `yolo-x`
  * and of `yolo-v8`, the one with as many classes as `label-file` has labels is taken. The
  * shapes of `ssd` and `detr` are the same: the name of an output with `score` or `logit`
  * tells. Anything else is an error that has the shapes. With `method` set, the YOLO methods
@@ -36,7 +38,8 @@
  * outputs are logits, for which `activation` is set, or those of another network. Of boxes
  * of one class that overlap by more than `iou-threshold`, the one with the highest score
  * stays. For `text` the two thresholds are those of a pixel (class) and of the mean of a
- * connected region (box). Scores that are NaN never pass. Boxes are pixels of the frame,
+ * connected region (box), and its box is the smallest turned one, made larger as DBNet's
+ * authors do. Scores that are NaN never pass. Boxes are pixels of the frame,
  * whatever `fit` of openclinference was, and end at its edges.
  *
  * ## Results
@@ -44,12 +47,19 @@
  * - A #GstVideoRegionOfInterestMeta for each object, best first. Its type is the label, and
  *   it has a parameter `detection` (`classification` for classes, of the whole frame) with
  *   `label` (string), `score` (double), `class-id`, `x`, `y`, `width` and `height` (int).
- *   With `track-frames` it has `id` (uint), which an object keeps from frame to frame
+ *   With `track-frames` it has `id` (uint), which an object keeps from frame to frame. Text
+ *   has the turned box: `angle` (double, degrees, clockwise), `center-x`, `center-y`,
+ *   `turned-width` and `turned-height` (double)
+ * - Behind `openclinference regions=objects`, the result is a further parameter of the
+ *   region: `classification` with the best class, `text` with `text` and `score`, or
+ *   `embedding` with `values` (array of floats). Objects in a region are regions with its
+ *   `id` as `parent_id`. A text is that of `label-file`, a character a line from class 1 on,
+ *   or of the network's property `character`. The class after them is a space
  * - Where the plugin was built with GStreamer 1.26 or newer, the same as
  *   GstAnalyticsODMtd or GstAnalyticsClsMtd.
  * - With `post-messages`, an element message `opencltensordecoder` with `timestamp`,
  *   `stream-time`, `running-time`, `duration` (guint64), and `objects`: an array of these
- *   structures.
+ *   structures, in which results of a region are fields.
  *
  * With `track-frames` an object has the identity of that box of the frame before which,
  * moved on by its velocity, is most like it in place and size. Only boxes of one class are

@@ -212,12 +212,23 @@ def in_order(found):
     return [one for _, row in rows for one in sorted(row, key=lambda one: place(one)[1])]
 
 
+def corners_of(structure):
+    """Returns x, y of the corners of a turned box, clockwise from the upper left one of its text."""
+    x, y, width, height, angle = (structure.get_double(name).value for name in (
+        "center-x", "center-y", "turned-width", "turned-height", "angle"))
+    right = complex(math.cos(math.radians(angle)), math.sin(math.radians(angle))) / 2
+    corners = (complex(x, y) + (across * width + down * height * 1j) * right
+               for across, down in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
+    return [[round(corner.real, 1), round(corner.imag, 1)] for corner in corners]
+
+
 def result_of(structure):
     """Returns a structure of opencltensordecoder as a dictionary. A class has no box."""
     found = {"label": structure.get_string("label"), "class": structure.get_int("class-id").value,
              "score": score_of(structure)}
     if structure.has_field("angle"):
-        found["angle"] = round(structure.get_double("angle").value, 1)
+        found |= {"angle": round(structure.get_double("angle").value, 1),
+                  "corners": corners_of(structure)}
     if structure.has_field("text"):
         words = structure.get_value("text")
         found |= {"text": words.get_string("text"), "text-score": score_of(words)}

@@ -10,7 +10,6 @@ Prints a table. "Characters" is 1 - edit distance / length over all lines. Case 
 not. The text of a line is that of all boxes whose centres lie in the line. "Boxes" is the share of
 lines with such a box whose intersection over union is above 0.5. "Stray" is the number of boxes
 whose centres lie in no line. "Seconds" is the time of a page, without the start of the program.
-A box of PROGRAM is the rectangle before it is turned clockwise about its centre by its angle.
 
 The exit status is 1 if PROGRAM reads less than 98 % of the characters, or 1 % less than the
 package. Lines are short: the package's classifier takes some that are longer than about 20 heights
@@ -111,16 +110,6 @@ def draw_page(path, number, random):
     return lines
 
 
-def corners_of(found):
-    """Returns the corners of an object, clockwise."""
-    if "corners" in found:
-        return np.array(found["corners"])
-    x, y, width, height = found["box"]
-    sine, cosine = (f(math.radians(found.get("angle", 0))) for f in (math.sin, math.cos))
-    around = np.array(((-1, -1), (1, -1), (1, 1), (-1, 1))) * (width / 2, height / 2)
-    return around @ ((cosine, sine), (-sine, cosine)) + (x + width / 2, y + height / 2)
-
-
 def contains(corners, points):
     """Returns whether points are in a convex polygon whose corners are in clockwise order."""
     (x, y), (dx, dy) = corners.T, (np.roll(corners, -1, 0) - corners).T
@@ -146,7 +135,7 @@ def edit_distance(first, second):
 
 def judged(lines, objects):
     """Returns the numbers of wrong characters, characters, right boxes, lines and stray boxes."""
-    boxes, used, counts = list(map(corners_of, objects)), set(), np.zeros(3)
+    boxes, used, counts = [np.array(one["corners"]) for one in objects], set(), np.zeros(3)
     for line in lines:
         corners = np.array(line["corners"])
         inside = [n for n, box in enumerate(boxes) if contains(corners, box.mean(0))]
