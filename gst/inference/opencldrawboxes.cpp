@@ -8,7 +8,8 @@
  * @title: opencldrawboxes
  *
  * Draws the boxes and labels of each #GstVideoRegionOfInterestMeta, as #opencltensordecoder
- * and detectors of GStreamer attach it. A region with a parameter `classification` is a line
+ * and detectors of GStreamer attach it, and, built with GStreamer 1.26, of each
+ * GstAnalyticsODMtd. A region with a parameter `classification` is a line
  * of text in the upper left corner. Boxes of a class have one colour, by the `class-id` of
  * the parameter, else by the label.
  *
@@ -25,6 +26,7 @@
  * Since: 0.4
  */
 #include "elements.h"
+#include "regions.hpp"
 
 #include <gst/common/cairo.hpp>
 #include <gst/common/colorconversion.hpp>
@@ -507,6 +509,7 @@ gst_opencl_draw_boxes_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
     return FALSE;
   self->work->settings = settings;
   /* The input may be a copy in this context's memory, without metas. */
+  inference::add_analytics_regions (output->buffer);
   return copy_planes (output->info, *input, *output, queue, error)
          && add_regions (self, regions_of (output->buffer), queue, error)
          && draw (self, *output, queue, error);

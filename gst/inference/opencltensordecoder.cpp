@@ -474,7 +474,8 @@ new_structure (const DecoderWork &work, const FormatDecoder &decoder,
 static void
 attach_analytics (GstBuffer *frame,
     const std::vector<GstVideoRegionOfInterestMeta> &regions,
-    const std::vector<gfloat> &scores, bool classes)
+    const std::vector<gfloat> &scores,
+    const std::vector<inference::Tracker::Identity> &identities, bool classes)
 {
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (frame);
   if (!relations)
@@ -482,11 +483,18 @@ attach_analytics (GstBuffer *frame,
   std::vector<gfloat> levels = scores;
   std::vector<GQuark> labels;
   for (gsize n = 0; n < regions.size (); n++) {
+    GstAnalyticsODMtd object;
+    GstAnalyticsTrackingMtd track;
     labels.push_back (regions[n].roi_type);
-    if (!classes)
-      gst_analytics_relation_meta_add_od_mtd (relations, regions[n].roi_type,
-          gint (regions[n].x), gint (regions[n].y), gint (regions[n].w),
-          gint (regions[n].h), scores[n], nullptr);
+    if (!classes
+        && gst_analytics_relation_meta_add_od_mtd (relations, regions[n].roi_type,
+            gint (regions[n].x), gint (regions[n].y), gint (regions[n].w),
+            gint (regions[n].h), scores[n], &object)
+        && !identities.empty ()
+        && gst_analytics_relation_meta_add_tracking_mtd (
+            relations, identities[n].number, identities[n].began, &track))
+      gst_analytics_relation_meta_set_relation (
+          relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, object.id, track.id);
   }
   if (classes && !regions.empty ())
     gst_analytics_relation_meta_add_cls_mtd (
@@ -537,14 +545,15 @@ relate_class (GstBuffer *frame, const GstVideoRegionOfInterestMeta &region,
 /* Adds metas for the objects, and appends them to the array for the message. */
 static void
 attach (const DecoderWork &work, const FormatDecoder &decoder, GstBuffer *frame,
-    const std::vector<DetectedObject> &objects, const std::vector<guint> &identities,
-    gint parent, GValue *list)
+    const std::vector<DetectedObject> &objects,
+    const std::vector<inference::Tracker::Identity> &identities, gint parent,
+    GValue *list)
 {
   std::vector<GstVideoRegionOfInterestMeta> regions;
   std::vector<gfloat> scores;
   for (gsize n = 0; n < objects.size (); n++) {
     GstStructure *structure = new_structure (
-        work, decoder, objects[n], identities.empty () ? 0 : identities[n]);
+        work, decoder, objects[n], identities.empty () ? 0 : identities[n].number);
     gint x, y, width, height;
     gst_structure_get (structure, "x", G_TYPE_INT, &x, "y", G_TYPE_INT, &y, "width",
         G_TYPE_INT, &width, "height", G_TYPE_INT, &height, nullptr);
@@ -558,13 +567,13 @@ attach (const DecoderWork &work, const FormatDecoder &decoder, GstBuffer *frame,
     append (list, structure);
   }
 #ifdef HAVE_TENSOR_META
-  attach_analytics (
-      frame, regions, scores, decoder.layout.is.method == Method::classification);
+  attach_analytics (frame, regions, scores, identities,
+      decoder.layout.is.method == Method::classification);
 #endif
 }
 
 /* Classes have no identities. A frame that does not follow the one before begins anew. */
-static std::vector<guint>
+static std::vector<inference::Tracker::Identity>
 identities_of (GstOpenCLTensorDecoder *self, const FormatDecoder &decoder,
     GstBuffer *frame, const std::vector<DetectedObject> &objects)
 {
@@ -574,7 +583,7 @@ identities_of (GstOpenCLTensorDecoder *self, const FormatDecoder &decoder,
     work.tracker.forget ();
   if (frames == 0 || decoder.layout.is.method == Method::classification)
     return {};
-  return work.tracker.identify (objects, frames);
+  return work.tracker.identify (objects, frames, GST_BUFFER_PTS (frame));
 }
 
 /* (transfer full): the text or the numbers of the search that was enqueued */

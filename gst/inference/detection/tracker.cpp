@@ -78,13 +78,14 @@ Tracker::follow (Track &track, const DetectedObject &found)
   track.frames++;
 }
 
-std::vector<guint>
-Tracker::identify (const std::vector<DetectedObject> &objects, guint most)
+std::vector<Tracker::Identity>
+Tracker::identify (
+    const std::vector<DetectedObject> &objects, guint most, GstClockTime time)
 {
-  std::vector<guint> identities (objects.size ());
+  std::vector<Identity> identities (objects.size ());
   std::vector<bool> is_followed (tracks.size ());
   for (const Pair &pair : pairs_with (objects)) {
-    if (identities[pair.object] > 0 || is_followed[pair.track])
+    if (identities[pair.object].number > 0 || is_followed[pair.track])
       continue;
     is_followed[pair.track] = true;
     identities[pair.object] = tracks[pair.track].identity;
@@ -96,9 +97,9 @@ Tracker::identify (const std::vector<DetectedObject> &objects, guint most)
                     [most] (const Track &track) { return track.missed > most; }),
       tracks.end ());
   for (gsize n = 0; n < objects.size (); n++)
-    if (identities[n] == 0) {
-      identities[n] = ++latest;
-      tracks.push_back ({latest, objects[n], 0, 0, 0, 0});
+    if (identities[n].number == 0) {
+      identities[n] = {++latest, time};
+      tracks.push_back ({identities[n], objects[n], 0, 0, 0, 0});
     }
   for (Track &track : tracks) {
     track.box.left += track.speed_x;

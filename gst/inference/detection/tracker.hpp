@@ -11,15 +11,21 @@ namespace inference {
  * of the same class. Boxes of earlier frames move on with their velocity. */
 class Tracker {
 public:
-  /* Returns an identity for each object, from 1 on. One without a box is kept for `most`
-   * frames. */
-  std::vector<guint> identify (const std::vector<DetectedObject> &objects, guint most);
+  struct Identity {
+    guint number = 0;
+    GstClockTime began = 0; /* of the first frame */
+  };
+
+  /* Returns an identity for each object of the frame of `time`, from 1 on. One without a box
+   * is kept for `most` frames. */
+  std::vector<Identity> identify (
+      const std::vector<DetectedObject> &objects, guint most, GstClockTime time);
   /* Ends all identities. Later ones have other numbers. */
   void forget () { tracks.clear (); }
 
 private:
   struct Track {
-    guint identity;
+    Identity identity;
     DetectedObject box; /* expected in the present frame */
     gfloat speed_x, speed_y;
     guint missed; /* frames without a box, since the last one */
