@@ -693,16 +693,27 @@ flooded (std::vector<float> map, int columns, int rows, double pixel, double mea
     const double width = box.right - box.left, height = box.bottom - box.top;
     if (count == 0 || std::min (width, height) < 3 || sum / count <= mean)
       continue;
-    const double grown = 1.6 * width * height / (2 * (width + height));
-    found.push_back ({"text", sum / count,
-        placed (
-            {box.left - grown, box.top - grown, box.right + grown, box.bottom + grown})});
+    found.push_back ({"text", sum / count, placed (box)});
   }
   return found;
 }
+
+/* The turned box of a region is not larger than the upright one with its growth. */
+double
+turned_area (const GstVideoRegionOfInterestMeta *meta)
+{
+  double width = 0, height = 0;
+  fail_unless (gst_structure_get (
+      gst_video_region_of_interest_meta_get_param (
+          const_cast<GstVideoRegionOfInterestMeta *> (meta), "detection"),
+      "turned-width", G_TYPE_DOUBLE, &width, "turned-height", G_TYPE_DOUBLE, &height,
+      nullptr));
+  return width * height;
+}
 } // namespace
 
-/* Noise of several densities: regions of one pixel to winding ones across the whole map */
+/* Noise of several densities: regions of one pixel to winding ones across the whole map. Turned
+ * boxes contain them; regions.py tests their angles. */
 TEST_ROWS (test_decoder_finds_connected_regions, {0.2, 0.4, 0.5, 0.8})
 {
   const int columns = 53, rows = 37;
@@ -716,17 +727,34 @@ TEST_ROWS (test_decoder_finds_connected_regions, {0.2, 0.4, 0.5, 0.8})
   Decoder decoder (constant_model ({{"sigmoid_0.tmp_0", {1, 1, rows, columns}, map}}), "",
       "box-confidence-threshold=0.6 class-confidence-threshold=0.3 iou-threshold=1 "
       "max-detections=2000",
-      columns * 2, rows * 3);
+      columns * 2, rows * 2);
   Limits limits;
   limits.overlap = 1;
   limits.most = 2000;
-  expect_found (regions_of (decoder.pass ()),
-      suppressed (
+  const Owned<GstBuffer> frame = decoder.pass ();
+  const std::vector<Found>
+      got = regions_of (frame),
+      expected = suppressed (
           flooded (map, columns, rows, 0.3, 0.6,
               [] (const Box &box) {
-                return Box{box.left * 2, box.top * 3, box.right * 2, box.bottom * 3};
+                return Box{box.left * 2, box.top * 2, box.right * 2, box.bottom * 2};
               }),
-          limits, columns * 2, rows * 3));
+          limits, columns * 2, rows * 2);
+  gpointer state = nullptr;
+  fail_unless_equals_int (got.size (), expected.size ());
+  for (size_t n = 0; n < got.size (); n++) {
+    const Box &box = got[n].box, &in = expected[n].box;
+    const double width = in.right - in.left, height = in.bottom - in.top;
+    const double growth = 1.6 * width * height / (width + height);
+    fail_unless (std::fabs (got[n].score - expected[n].score) < 1e-4);
+    fail_unless (box.left < in.left + 0.51 && box.top < in.top + 0.51
+                     && box.right > in.right - 0.51 && box.bottom > in.bottom - 0.51,
+        "%zu: %g %g %g %g", n, box.left, box.top, box.right, box.bottom);
+    const double area = turned_area (reinterpret_cast<GstVideoRegionOfInterestMeta *> (
+        gst_buffer_iterate_meta_filtered (
+            frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)));
+    fail_unless (area < (width + growth) * (height + growth) * 1.001, "%zu: %g", n, area);
+  }
 }
 
 /* --- errors, messages --- */
