@@ -254,6 +254,69 @@ TEST_ROWS (test_inference_boxes_are_decoded,
   }
 }
 
+/* --- regions --- */
+
+template <typename Mtd>
+static bool
+related (const Owned<GstBuffer> &frame, GstAnalyticsMtdType type, Mtd &found)
+{
+  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (frame);
+  GstAnalyticsMtd object;
+  gpointer state = nullptr;
+  return relations
+         && gst_analytics_relation_meta_iterate (
+             relations, &state, gst_analytics_od_mtd_get_mtd_type (), &object)
+         && gst_analytics_relation_meta_get_direct_related (relations, object.id,
+             GST_ANALYTICS_REL_TYPE_RELATE_TO, type, nullptr, &found);
+}
+
+/* An object that only analytics have is a region, and its class is related to it. */
+TEST (test_inference_takes_objects_of_analytics)
+{
+  Folder folder;
+  const std::string file = folder.write ("net.onnx", color_model ().bytes ());
+  Harness net ("openclinference output=meta regions=objects model-file=" + file
+                   + " ! opencltensordecoder method=classification activation=none",
+      frames);
+  GstBuffer *input = buffer_of (frame_of (90));
+  gst_analytics_relation_meta_add_od_mtd (gst_buffer_add_analytics_relation_meta (input),
+      g_quark_from_static_string ("cat"), 2, 0, 4, 8, 0.5f, nullptr);
+  const Owned<GstBuffer> output = net.pass (input);
+  GstAnalyticsClsMtd kind;
+  fail_unless (related (output, gst_analytics_cls_mtd_get_mtd_type (), kind));
+  fail_unless_equals_string (
+      g_quark_to_string (gst_analytics_cls_mtd_get_quark (&kind, 0)), "0");
+  gpointer state = nullptr;
+  auto *region =
+      reinterpret_cast<GstVideoRegionOfInterestMeta *> (gst_buffer_iterate_meta_filtered (
+          output, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+  fail_unless (region && region->x == 2 && region->w == 4 && region->h == 8);
+  fail_unless (gst_video_region_of_interest_meta_get_param (region, "classification"));
+}
+
+/* A tracked object has a track that began with its first frame. */
+TEST (test_decoder_attaches_tracks)
+{
+  Folder folder;
+  const std::string file = folder.write ("net.onnx", object_model ().bytes ());
+  Harness net ("openclinference output=meta model-file=" + file
+                   + " ! opencltensordecoder method=ssd track-frames=5",
+      frames);
+  for (const GstClockTime time : {GST_SECOND, 2 * GST_SECOND}) {
+    GstBuffer *input = buffer_of (frame_of (190));
+    GST_BUFFER_PTS (input) = time;
+    const Owned<GstBuffer> output = net.pass (input);
+    GstAnalyticsTrackingMtd track;
+    guint64 number = 0;
+    GstClockTime first = 0, last = 0;
+    gboolean lost = TRUE;
+    fail_unless (related (output, gst_analytics_tracking_mtd_get_mtd_type (), track));
+    fail_unless (
+        gst_analytics_tracking_mtd_get_info (&track, &number, &first, &last, &lost));
+    fail_unless (number == 1 && first == GST_SECOND && !lost);
+  }
+}
+
 /* --- detections in frames that are scaled, turned and letterboxed --- */
 
 struct Moved {
