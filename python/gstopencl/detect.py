@@ -76,7 +76,7 @@ FETCHED = {
         {"mean": "0.5", "deviation": "0.5", "colors": "bgr", "open-size": "736",
          "open-multiple": "32", "method": "text", "class-confidence-threshold": "0.3",
          "box-confidence-threshold": "0.5", "max-detections": "1000"},
-        {**OF_LINES, "open-size": "192x48", "method": "classification", "turn-regions": "true",
+        {**OF_LINES, "open-size": "192+x48", "method": "classification", "turn-regions": "true",
          "class-confidence-threshold": "0.9"},
         {**OF_LINES, "open-size": "320+x48", "method": "ctc",
          "class-confidence-threshold": "0.5"}])}
