@@ -18,6 +18,7 @@ namespace inference {
 namespace {
 constexpr guint64 kept_frames = 1000; /* an identity without a region is forgotten */
 constexpr gint64 widest = 8192;       /* pixels of an input whose width is open */
+constexpr double most_pixels = 1e6;   /* of a side of a region */
 
 std::vector<GstVideoRegionOfInterestMeta *>
 metas_of (GstBuffer *frame)
@@ -174,7 +175,7 @@ RegionNetworks::sized_for (gint64 width, GError **error)
 bool
 RegionNetworks::is_due (guint identity)
 {
-  const bool is_turn = choice.interval < 2 || frames % choice.interval == 0;
+  const bool is_turn = choice.interval < 2 || (frames - 1) % choice.interval == 0;
   if (identity == 0)
     return is_turn;
   Identity &known = identities[identity];
@@ -195,8 +196,12 @@ RegionNetworks::chosen_regions (GstBuffer *frame)
     const bool is_named =
         choice.labels.empty ()
         || (label && labels.find (opencl::text_of (",%s,", label)) != std::string::npos);
-    if (!is_named || std::min (region.width, region.height) < std::max (choice.least, 1u)
-        || !is_due (region.identity) || chosen.size () >= choice.most)
+    const bool is_place =
+        std::isfinite (region.x + region.y + region.width + region.height + region.angle)
+        && std::min (region.width, region.height) >= std::max (choice.least, 1u)
+        && std::max (region.width, region.height) < most_pixels;
+    if (!is_named || !is_place || !is_due (region.identity)
+        || chosen.size () >= choice.most)
       continue;
     if (region.identity > 0)
       identities[region.identity].done = frames;

@@ -143,6 +143,8 @@ def check_choice():
         expected = [[x, y, right - x, bottom - y] for x, y, right, bottom in BOXES[chosen]]
         assert boxes == expected, (options, boxes)
     own = np.array([means(frame) for frame in frames])
+    messages = play(frames, f"{DETECT} ! {SECOND} region-interval=3 ! {embedding}")
+    assert [len(objects) for objects in messages] == [6, 0, 0, 6, 0], messages
     for interval, of_frame in (1, range(5)), (2, (0, 0, 2, 2, 4)), (0, (0,) * 5):
         messages = play(frames, f"{DETECT} track-frames=5 ! {SECOND} region-interval={interval} ! "
                                 + embedding)
