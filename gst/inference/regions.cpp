@@ -216,11 +216,9 @@ RegionNetworks::chosen_regions (GstBuffer *frame)
 gint64
 RegionNetworks::width_for (const Region &region) const
 {
-  gint64 width = options.open.least > 0 ? options.open.least : height;
-  if (!is_open)
-    return 0;
-  while (
-      width < widest && double (width) < double (height) * region.width / region.height)
+  gint64 width = least_width;
+  while (is_open && width < widest
+         && double (width) < double (height) * region.width / region.height)
     width *= 2;
   return width;
 }
