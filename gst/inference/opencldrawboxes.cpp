@@ -12,6 +12,9 @@
  * of text in the upper left corner. Boxes of a class have one colour, by the `class-id` of
  * the parameter, else by the label.
  *
+ * Key points with a score above 0.5 are small squares. They are `points` of the parameter
+ * `detection`: x, y and score of each.
+ *
  * A label is rendered by cairo on the host the first time that it appears, and uploaded.
  * Everything else is drawn on the device.
  *
@@ -103,7 +106,7 @@ struct _GstOpenCLDrawBoxes {
 };
 
 static const opencl::PropertyTable<DrawSettings> properties = {
-    {"line-width", "Line width", "Width of the lines in pixels (0 = no boxes)",
+    {"line-width", "Line width", "Width of the lines in pixels (0 = no boxes and points)",
         &DrawSettings::line_width, {0, 256}, opencl::controllable},
     {"outline-color", "Outline color",
         "Colour of all boxes, 0xAARRGGBB, of which AA is not used (0 = by the class)",
@@ -186,9 +189,10 @@ stored_color (const DrawWork &work, guint color)
 
 /* Draws an outline inside of the part of a box that is in the frame. */
 static void
-add_outline (DrawWork &work, const GstVideoRegionOfInterestMeta &box, guint color)
+add_outline (DrawWork &work, const GstVideoRegionOfInterestMeta &box, guint color,
+    guint line_width)
 {
-  const gint line = aligned (work, gint (work.settings.line_width));
+  const gint line = aligned (work, gint (line_width));
   const guint right = MIN (guint64 (box.x) + box.w, guint64 (work.info.width)),
               bottom = MIN (guint64 (box.y) + box.h, guint64 (work.info.height));
   if (box.x >= right || box.y >= bottom || line == 0 || work.items.size () >= most_items)
@@ -381,6 +385,28 @@ regions_of (GstBuffer *frame)
   return regions;
 }
 
+/* Fills a square of three line widths around each key point with a score above 0.5. */
+static void
+add_points (DrawWork &work, const GstStructure *param, guint color)
+{
+  const GValue *list = param ? gst_structure_get_value (param, "points") : nullptr;
+  const double half = 1.5 * work.settings.line_width;
+  std::vector<double> all;
+  if (list && GST_VALUE_HOLDS_ARRAY (list))
+    opencl::read_value (list, all);
+  /* A NaN becomes 0. */
+  auto at = [] (double place) {
+    return guint (std::fmin (std::fmax (place + 0.5, 0), G_MAXINT16));
+  };
+  for (const double *p = all.data (); p + 2 < all.data () + all.size (); p += 3) {
+    const guint x = at (p[0] - half), y = at (p[1] - half);
+    const GstVideoRegionOfInterestMeta square = {
+        {}, 0, 0, 0, x, y, at (p[0] + half) - x, at (p[1] + half) - y, nullptr};
+    if (p[2] > 0.5)
+      add_outline (work, square, color, guint (2 * half));
+  }
+}
+
 /* The best region comes first, and is drawn last. Labels cover boxes. */
 static bool
 add_regions (GstOpenCLDrawBoxes *self, const std::vector<Region> &regions,
@@ -397,8 +423,10 @@ add_regions (GstOpenCLDrawBoxes *self, const std::vector<Region> &regions,
     work.used = 0;
   }
   for (auto region = regions.rbegin (); region != regions.rend (); ++region)
-    if (!region->is_class)
-      add_outline (work, *region->meta, region->color (fixed));
+    if (!region->is_class) {
+      add_outline (work, *region->meta, region->color (fixed), work.settings.line_width);
+      add_points (work, region->param, region->color (fixed));
+    }
   for (auto region = regions.rbegin (); region != regions.rend (); ++region)
     if (draws_labels && !region->is_class
         && !add_label (self, region->meta->x, region->meta->y, region->text (),

@@ -18,6 +18,7 @@
  * | `yolo-v5` | YOLO v5, v7 | (boxes, 5 + classes), three boxes a cell of strides 8, 16, 32 |
  * | `yolo-v8` | YOLO v8, v9, v11, v12 | (4 + classes, boxes) or (boxes, 4 + classes) |
  * | `yolo-v10` | YOLO v10, v26 | (boxes, 6): corners, score, class |
+ * | `yolo-pose` | YOLO v8-pose, v11-pose | as `yolo-v8`, and (x, y, score) or (x, y) of points |
  * | `yolo-x` | YOLOX | (boxes, 5 + classes), relative to the cells of strides 8, 16, 32 |
  * | `ssd` | SSD | (boxes, 4) and (boxes, classes), or (boxes, 4), classes, scores, number |
  * | `anchors` | MediaPipe: faces, hands, bodies | (boxes, 4 or more), (boxes, 1): logits |
@@ -29,6 +30,10 @@
  * shapes of `ssd` and `detr` are the same: the name of an output with `score` or `logit`
  * tells. Anything else is an error that has the shapes. With `method` set, the YOLO methods
  * take both orders of the two dimensions. They expect fewer classes than boxes.
+ *
+ * Key points look like classes, so `yolo-pose` is never automatic. It has as many classes as
+ * `label-file` has labels, or one. Where points of two and of three numbers fit, `key-points`
+ * decides. `anchors` has a point for each two numbers after the box.
  *
  * An object is the box of a candidate whose score is above `class-confidence-threshold`,
  * and for `yolo-v5` and `yolo-x`, whose objectness is above `box-confidence-threshold`. The
@@ -44,7 +49,9 @@
  * - A #GstVideoRegionOfInterestMeta for each object, best first. Its type is the label, and
  *   it has a parameter `detection` (`classification` for classes, of the whole frame) with
  *   `label` (string), `score` (double), `class-id`, `x`, `y`, `width` and `height` (int).
- *   With `track-frames` it has `id` (uint), which an object keeps from frame to frame
+ *   With `track-frames` it has `id` (uint), which an object keeps from frame to frame. Of
+ *   networks with key points it has `points`, a #GstValueArray of doubles: x and y in pixels
+ *   of the frame, and the score, for each point. A point may lie outside of the frame.
  * - Where the plugin was built with GStreamer 1.26 or newer, the same as
  *   GstAnalyticsODMtd or GstAnalyticsClsMtd.
  * - With `post-messages`, an element message `opencltensordecoder` with `timestamp`,
@@ -117,6 +124,7 @@ static const opencl::EnumTypeOf<Method> method_type ("GstOpenCLTensorDecoderMeth
         {Method::yolo_v8, "YOLO v8, v9, v11, v12", "yolo-v8"},
         {Method::yolo_v10, "YOLO v10, v26", "yolo-v10"},
         {Method::yolo_x, "YOLOX", "yolo-x"},
+        {Method::yolo_pose, "YOLO v8, v11 with key points", "yolo-pose"},
         {Method::ssd, "SSD with decoded boxes", "ssd"},
         {Method::anchors, "SSD of MediaPipe, with anchors", "anchors"},
         {Method::detr, "DETR", "detr"},
@@ -167,6 +175,9 @@ static const opencl::PropertyTable<DecoderSettings> properties = {
     {"activation", "Activation", "Conversion of scores to probabilities",
         detection (&inference::DetectionSettings::activation), activation_type,
         opencl::ready},
+    {"key-points", "Key points",
+        "Number of key points of an object (0 = by the shapes; yolo-pose)",
+        detection (&inference::DetectionSettings::points), {0, 10000}, opencl::ready},
     {"background-class", "Background class",
         "Class that is no object (-1 = none, -2 = by the method: 0 for ssd, the last for "
         "detr)",
@@ -338,6 +349,20 @@ new_structure (const DecoderWork &work, const DetectedObject &object, guint iden
   return structure;
 }
 
+/* Adds x, y and score of each key point as `points`. */
+static void
+add_points (const inference::Detector &detector, gsize object, GstStructure *structure)
+{
+  const gsize numbers = 3 * gsize (detector.layout ().point_count);
+  const gfloat *first = detector.points ().data () + object * numbers;
+  GValue list = G_VALUE_INIT;
+  if (numbers == 0)
+    return;
+  g_value_init (&list, GST_TYPE_ARRAY);
+  opencl::write_value (std::vector<double> (first, first + numbers), &list);
+  gst_structure_take_value (structure, "points", &list);
+}
+
 #ifdef HAVE_TENSOR_META
 static void
 attach_analytics (GstBuffer *frame,
@@ -376,6 +401,7 @@ attach (const DecoderWork &work, GstBuffer *frame,
         new_structure (work, objects[n], identities.empty () ? 0 : identities[n]);
     gint x, y, width, height;
     GValue value = G_VALUE_INIT;
+    add_points (*work.detector, n, structure);
     gst_structure_get (structure, "x", G_TYPE_INT, &x, "y", G_TYPE_INT, &y, "width",
         G_TYPE_INT, &width, "height", G_TYPE_INT, &height, nullptr);
     GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta (

@@ -2,11 +2,12 @@
  *
  * find_boxes, find_classes or regions of text (regions.cl) write candidates above a
  * threshold, in any order. select_objects takes the best ones in the order of their scores,
- * and leaves out those that overlap with a better one.
+ * and leaves out those that overlap with a better one. find_points finds their key points.
  *
  * Built with COUNT, CLASSES, BACKGROUND (-1: none), GROUP, the types of SCORES, BOXES and
  * IDS (float, half, int or long), for each field its OFFSET, STEP and COLUMN in elements, and
- * HAS_CERTAINTY, HAS_IDS, HAS_ANCHORS, GROWS (sizes are exponents), FORM and ACTIVATION.
+ * HAS_CERTAINTY, HAS_IDS, HAS_ANCHORS, GROWS (sizes are exponents), FORM, ACTIVATION, and
+ * POINT_COUNT and POINT_SIZE, the number of key points and of the numbers of each.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -133,4 +134,28 @@ find_classes (global const SCORES *scores, float threshold, float2 frame,
     if (score > threshold && n != BACKGROUND)
       add_candidate ((float4)(0, 0, frame), score, n, n, frame, candidates, number);
   }
+}
+
+/* Key points of the selected objects, which follow those in `results`: x and y in pixels of the
+ * frame, and the score, or 1 if the network has none. One with a NaN is 0, 0 with score 0. */
+kernel void
+find_points (global const BOXES *boxes, global const float4 *anchors, float4 map,
+    uint most, global uint *results)
+{
+  const uint k = get_global_id (0), n = get_global_id (1);
+  if (n >= min (results[0], most) || k >= POINT_COUNT)
+    return;
+  const int index = results[7 * n + 7];
+  const int first = POINTS_OFFSET + index * POINTS_STEP + k * POINT_SIZE * POINTS_COLUMN;
+  float2 at =
+      (float2)(READ (BOXES, boxes, first), READ (BOXES, boxes, first + POINTS_COLUMN));
+  const float score =
+      POINT_SIZE < 3 ? 1 : READ (BOXES, boxes, first + 2 * POINTS_COLUMN);
+#if HAS_ANCHORS
+  at = at * anchors[index].z + anchors[index].xy;
+#endif
+  at = at * map.xy + map.zw;
+  const bool is_finite = all (isfinite ((float3)(at, score)));
+  vstore3 (as_uint3 (is_finite ? (float3)(at, score) : (float3)(0)), n * POINT_COUNT + k,
+      results + 1 + 7 * most);
 }

@@ -15,6 +15,7 @@
 namespace inference {
 namespace {
 constexpr gsize candidate_bytes = 32, region_bytes = 24; /* of the kernels' structures */
+constexpr gsize words_of_object = sizeof (DetectedObject) / sizeof (cl_uint);
 
 const char *
 type_of (const OutputsFormat &format, const Field &field)
@@ -43,8 +44,8 @@ options_of (const OutputsFormat &format, const OutputLayout &layout, gsize group
       {"COLUMNS", layout.columns}, {"GROUP", group}, {"FORM", gint64 (layout.form)},
       {"ACTIVATION", gint64 (layout.is.activation)},
       {"HAS_CERTAINTY", bool (layout.certainty)}, {"HAS_IDS", bool (layout.ids)},
-      {"HAS_ANCHORS", !layout.anchors.empty ()},
-      {"GROWS", layout.is.method == Method::yolo_x}};
+      {"HAS_ANCHORS", !layout.anchors.empty ()}, {"POINT_COUNT", layout.point_count},
+      {"POINT_SIZE", layout.point_size}, {"GROWS", layout.is.method == Method::yolo_x}};
   for (const auto &[name, value] : numbers)
     opencl::define (options, name, "", std::to_string (value));
   opencl::define (options, "SCORES", "", type_of (format, layout.scores));
@@ -54,6 +55,7 @@ options_of (const OutputsFormat &format, const OutputLayout &layout, gsize group
   define_field (options, "BOXES", layout.boxes);
   define_field (options, "CERTAINTY", layout.certainty);
   define_field (options, "IDS", layout.ids);
+  define_field (options, "POINTS", layout.points);
   return options;
 }
 
@@ -98,8 +100,10 @@ Detector::make_kernels (
         {{mark, "mark_pixels"}, {join, "join_pixels"}, {measure, "measure_regions"},
             {search, "find_regions"}},
         error);
-  return search.create (context, KERNELS "detect.cl",
-      found.is.method == Method::classification ? "find_classes" : "find_boxes", options,
+  return opencl::create_kernels (context, KERNELS "detect.cl", options,
+      {{search,
+           found.is.method == Method::classification ? "find_classes" : "find_boxes"},
+          {place, "find_points"}},
       error);
 }
 
@@ -120,7 +124,7 @@ Detector::create (GstOpenCLContext *context, const OutputsFormat &format,
       || !opencl::make_buffer (context, pixels * sizeof (cl_int), detector->first, error)
       || !opencl::make_buffer (context, pixels * region_bytes, detector->regions, error)
       || !detector->values.create_block (
-          context, 1 + most * sizeof (DetectedObject) / sizeof (cl_uint), error)
+          context, 1 + most * (words_of_object + 3 * gsize (layout.point_count)), error)
       || !opencl::make_buffer (
           context, detector->values.bytes (), detector->results, error))
     return nullptr;
@@ -172,7 +176,11 @@ Detector::enqueue_detection (cl_command_queue queue, const std::vector<Memory> &
   return enqueue_search (queue, outputs, thresholds, error)
          && select.launch_groups (queue, 1, group, error, candidates (), number (),
              cl_float (thresholds.overlap), cl_int (thresholds.is_agnostic),
-             cl_uint (most), frame, results ());
+             cl_uint (most), frame, results ())
+         && (found.point_count == 0
+             || place.launch (queue, gsize (found.point_count), most, error,
+                 outputs[gsize (found.points.output)].buffer, anchors (), map,
+                 cl_uint (most), results ()));
 }
 
 bool
@@ -186,6 +194,9 @@ Detector::read (
   objects.resize (std::min (words[0], most));
   if (!objects.empty ())
     memcpy (objects.data (), words + 1, objects.size () * sizeof (DetectedObject));
+  const auto *behind =
+      reinterpret_cast<const gfloat *> (words + 1 + most * words_of_object);
+  found_points.assign (behind, behind + 3 * gsize (found.point_count) * objects.size ());
   return true;
 }
 } // namespace inference

@@ -20,9 +20,10 @@ struct Thresholds {
 /* An object in pixels of the frame, as select.cl writes it */
 struct DetectedObject {
   gfloat left, top, width, height, score;
-  gint32 kind; /* class */
+  gint32 kind;  /* class */
+  gint32 index; /* of the candidate */
 };
-static_assert (sizeof (DetectedObject) == 24);
+static_assert (sizeof (DetectedObject) == 28);
 
 class Detector {
 public:
@@ -38,6 +39,8 @@ public:
       cl_command_queue queue, std::vector<DetectedObject> &objects, GError **error);
 
   const OutputLayout &layout () const { return found; }
+  /* x, y and score of each key point of the objects that were read */
+  const std::vector<gfloat> &points () const { return found_points; }
 
 private:
   bool make_kernels (GstOpenCLContext *context, const OutputsFormat &, GError **error);
@@ -51,9 +54,10 @@ private:
   gsize group = 0;
   cl_float4 map = {};
   cl_float2 frame = {};
-  opencl::Kernel search, select;
+  opencl::Kernel search, select, place;
   opencl::Kernel mark, join, measure; /* of text */
   cl::Buffer candidates, number, results, anchors, first, regions;
   opencl::ReadBack values;
+  std::vector<gfloat> found_points;
 };
 } // namespace inference

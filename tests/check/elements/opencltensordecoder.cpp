@@ -662,6 +662,191 @@ TEST_ROWS (test_decoder_classifies,
   expect_found (regions_of (decoder.pass (), "classification"), expected);
 }
 
+/* --- key points --- */
+
+namespace {
+/* x, y and score of each point, in pixels of the network's input; some are outside of it */
+std::vector<double>
+made_points (int proposal, int count)
+{
+  std::vector<double> points;
+  for (int k = 0; k < count; k++)
+    for (const double value : {(proposal * 7 + k * 13) % 80 - 7.75,
+             (proposal * 5 + k * 11) % 75 - 5.5, (proposal + k) % 10 / 10.0})
+      points.push_back (value);
+  return points;
+}
+
+std::vector<double>
+doubles_of (const GstStructure *structure, const char *name)
+{
+  const GValue *list = gst_structure_get_value (structure, name);
+  std::vector<double> values;
+  for (guint n = 0; list && n < gst_value_array_get_size (list); n++)
+    values.push_back (g_value_get_double (gst_value_array_get_value (list, n)));
+  return values;
+}
+
+std::vector<std::vector<double>>
+points_of (GstBuffer *frame)
+{
+  std::vector<std::vector<double>> points;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+    points.push_back (doubles_of (
+        gst_video_region_of_interest_meta_get_param (
+            reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta), "detection"),
+        "points"));
+  return points;
+}
+
+struct PoseKind {
+  const char *label;
+  int count, classes,
+      size; /* of points, and of the numbers of each; 0 classes: no file */
+  std::vector<Tensor> (*encode) (const std::vector<Proposal> &);
+  const char *properties;
+};
+const PoseKind pose_kinds[] = {
+    {"17 points", 17, 0, 3, yolo_columns, ""},
+    {"17 points as rows", 17, 0, 3, turned<yolo_columns>, ""},
+    {"5 points without scores", 5, 0, 2, yolo_columns, ""},
+    {"6 points without scores", 6, 0, 2, yolo_columns, "key-points=6"},
+    {"4 points", 4, 0, 3, yolo_columns, "key-points=4"},
+    {"3 classes", 4, 3, 3, yolo_columns, "key-points=4"},
+};
+
+/* A network, and the objects and points that are in it, without suppression */
+struct Poses {
+  Poses (const PoseKind &kind, const std::string &fit, int width, int height)
+  {
+    const int classes = std::max (kind.classes, 1);
+    auto proposals = proposals_of (84, classes, side, 17);
+    std::vector<std::pair<Found, std::vector<double>>> all;
+    for (int n = 0; n < 84; n++) {
+      Proposal &proposal = proposals[size_t (n)];
+      const size_t best = best_of (proposal.scores);
+      const Found found = {std::to_string (best), proposal.scores[best],
+          in_frame (proposal.box, fit, side, width, height)};
+      auto placed = made_points (n, kind.count);
+      for (size_t at = 0; at < placed.size (); at += 3) {
+        proposal.scores.insert (proposal.scores.end (), placed.begin () + gssize (at),
+            placed.begin () + gssize (at) + kind.size);
+        const Box point =
+            in_frame ({placed[at], placed[at + 1], 0, 0}, fit, side, width, height);
+        placed[at] = point.left;
+        placed[at + 1] = point.top;
+        if (kind.size == 2)
+          placed[at + 2] = 1;
+      }
+      const Box &box = found.box;
+      if (found.score > 0.4 && box.left < width && box.top < height && box.right > 0
+          && box.bottom > 0)
+        all.emplace_back (found, placed);
+    }
+    std::sort (all.begin (), all.end (),
+        [] (const auto &a, const auto &b) { return a.first.score > b.first.score; });
+    for (const auto &[found, placed] : all) {
+      objects.push_back (found);
+      points.push_back (placed);
+    }
+    tensors = kind.encode (proposals);
+  }
+
+  std::vector<Tensor> tensors;
+  std::vector<Found> objects;
+  std::vector<std::vector<double>> points;
+};
+
+void
+expect_points (const std::vector<std::vector<double>> &got,
+    const std::vector<std::vector<double>> &expected)
+{
+  fail_unless_equals_int (got.size (), expected.size ());
+  for (size_t n = 0; n < got.size (); n++) {
+    fail_unless_equals_int (got[n].size (), expected[n].size ());
+    for (size_t i = 0; i < got[n].size (); i++)
+      fail_unless (std::fabs (got[n][i] - expected[n][i]) < 1e-3,
+          "object %zu, number %zu: %g, expected %g", n, i, got[n][i], expected[n][i]);
+  }
+}
+} // namespace
+
+TEST_ROWS (test_decoder_finds_key_points, pose_kinds)
+{
+  const struct {
+    const char *fit;
+    int width, height;
+  } frames[] = {{"stretch", 97, 41}, {"letterbox", 161, 89}, {"crop", 63, 201}};
+  Folder folder;
+  const std::string labels =
+      row.classes ? " label-file=" + folder.write ("labels.txt", "0\n1\n2\n") : "";
+  for (const auto &frame : frames) {
+    const Poses poses (row, frame.fit, frame.width, frame.height);
+    Decoder decoder (constant_model (poses.tensors), std::string ("fit=") + frame.fit,
+        std::string ("method=yolo-pose iou-threshold=1 ") + row.properties + labels,
+        frame.width, frame.height);
+    for (int n = 0; n < 2; n++)
+      expect_points (points_of (decoder.pass ()), poses.points);
+  }
+}
+
+/* New caps, and frames with none and with few objects between those with many */
+TEST (test_decoder_key_points_of_changing_frames)
+{
+  const Poses wide (pose_kinds[0], "letterbox", 160, 90),
+      tall (pose_kinds[0], "letterbox", 50, 121);
+  Decoder decoder (constant_model (wide.tensors), "fit=letterbox",
+      "method=yolo-pose iou-threshold=1", 160, 90);
+  auto limit = [&] (double score, int most) {
+    g_object_set (decoder.harness.find ("opencltensordecoder"),
+        "class-confidence-threshold", score, nullptr);
+    auto points = points_of (decoder.pass ());
+    points.resize (std::min (points.size (), size_t (most)));
+    return points;
+  };
+  expect_points (limit (0.4, 1000), wide.points);
+  fail_unless (limit (1, 1000).empty ());
+  expect_points (limit (0.4, 2), {wide.points[0], wide.points[1]});
+  decoder.harness.set_caps (caps_of ("RGBA", 50, 121));
+  decoder.width = 50;
+  decoder.height = 121;
+  expect_points (limit (0.4, 1000), tall.points);
+}
+
+/* A point with a NaN is 0, 0 with score 0. An object with a NaN as score is none. */
+TEST (test_decoder_key_points_of_nan)
+{
+  const float nan = std::numeric_limits<float>::quiet_NaN ();
+  Tensor output = {"output0", {1, 14, 84}, std::vector<float> (14 * 84)};
+  const std::vector<float> objects[] = {
+      {20, 20, 8, 8, 0.9f, 1, 2, 0.5f, nan, 3, 0.5f, 4, 5, nan},
+      {40, 40, 8, 8, nan, 1, 2, 0.5f, 3, 3, 0.5f, 4, 5, 1}};
+  for (size_t n = 0; n < 2; n++)
+    for (size_t c = 0; c < 14; c++)
+      output.values[c * 84 + n] = objects[n][c];
+  Decoder decoder (constant_model ({output}), "", "method=yolo-pose", 128, 64);
+  expect_points (points_of (decoder.pass ()), {{2, 2, 0.5f, 0, 0, 0, 0, 0, 0}});
+}
+
+/* MediaPipe's points are relative to the anchor, as the centre is. */
+TEST (test_decoder_key_points_of_anchors)
+{
+  const auto proposals = proposals_of (896, 1, 128, 5);
+  Decoder decoder (constant_model (anchored_pair (proposals), 128), "fit=letterbox",
+      "iou-threshold=1 max-detections=1", 200, 100);
+  const auto best = std::max_element (proposals.begin (), proposals.end (),
+      [] (const auto &a, const auto &b) { return a.scores[0] < b.scores[0]; });
+  const int n = int (best - proposals.begin ()), cells = n < 512 ? 16 : 8,
+            cell = n < 512 ? n / 2 : (n - 512) / 6;
+  const double x = (cell % cells + 0.5) / cells * 128,
+               y = (cell / cells + 0.5) / cells * 128;
+  const Box first = in_frame ({x + 1, y + 2, x + 3, y + 4}, "letterbox", 128, 200, 100);
+  expect_points (points_of (decoder.pass ()),
+      {{first.left, first.top, 1, first.right, first.bottom, 1}});
+}
+
 /* --- text --- */
 
 namespace {
@@ -757,6 +942,11 @@ TEST_ROWS (test_decoder_names_shapes_that_do_not_fit,
             "method=yolo-v8", {"rows 1x40x41", "of 36 classes and yolo-v8 of 37"}},
         {"key points as scores", {{"pose", {1, 56, 84}, std::vector<float> (56 * 84, 7)}},
             "", {"score 7,", "pose 1x56x84", "yolo-v8 of 52 classes"}},
+        {"points of 2 or 3 numbers",
+            {{"pose", {1, 17, 84}, std::vector<float> (17 * 84)}}, "method=yolo-pose",
+            {"pose 1x17x84", "with 4 key points", "with 6 key points", "`key-points`"}},
+        {"other number of points", {{"pose", {1, 17, 84}, std::vector<float> (17 * 84)}},
+            "method=yolo-pose key-points=5", {"pose 1x17x84", "do not fit `method`"}},
         {"objectness above 1", {{"rows", {1, 252, 7}, std::vector<float> (1764, 1.5f)}},
             "", {"score 1.5,", "rows 1x252x7", "yolo-v5", "`activation`"}},
         {"logits of classes", {{"classes", {1, 2}, {3, 4}}}, "activation=none",
@@ -893,6 +1083,41 @@ TEST_ROWS (test_draw_boxes_lines, {"RGBA", "xBGR", "BGR"})
         fail_unless (got[at] == expected, "component %u at %d, %d: %d, expected %d", c, x,
             y, got[at], expected);
       }
+    }
+}
+
+/* Squares around the points with a score above the threshold, also across the frame's edge */
+TEST_ROWS (test_draw_boxes_points, {"RGBA", "BGR", "NV12"})
+{
+  const int width = 61, height = 40;
+  const auto info = video::info_of (row, width, height);
+  Harness draw ("opencldrawboxes line-width=2 draw-labels=false outline-color=0xffffffff",
+      caps_of (row, width, height));
+  GstBuffer *frame = with_region (buffer_of (Bytes (info.size, 16)), "a", 100, 100, 1, 1);
+  const double nan = std::numeric_limits<double>::quiet_NaN ();
+  GstStructure *param = gst_structure_new_empty ("detection");
+  GValue points = G_VALUE_INIT;
+  gst_value_array_init (&points, 0);
+  for (const double number : {12.0, 20.0, 1.0, 30.0, 9.0, 0.4, 0.0, 39.0, 0.6, 1e30,
+           -1e30, 1.0, -9.0, 5.0, 1.0, nan, nan, nan}) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, G_TYPE_DOUBLE);
+    g_value_set_double (&value, number);
+    gst_value_array_append_and_take_value (&points, &value);
+  }
+  gst_structure_take_value (param, "points", &points);
+  gst_video_region_of_interest_meta_add_param (
+      gst_buffer_get_video_region_of_interest_meta_id (frame, 0), param);
+  const Bytes got = read_buffer (draw.pass (frame));
+  const bool is_blocks = std::string (row) == "NV12";
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const int left = 9 - is_blocks, right = 15 + is_blocks, low = 17 - is_blocks,
+                high = 23 + is_blocks;
+      const bool first = x >= left && x < right && y >= low && y < high,
+                 second = x < 3 + is_blocks && y >= 36;
+      const gsize at = gsize (y * info.stride[0] + x * info.finfo->pixel_stride[0]);
+      fail_unless ((got[at] > 200) == (first || second), "%d, %d: %d", x, y, got[at]);
     }
 }
 
