@@ -23,6 +23,7 @@
  * | `ssd` | SSD | (boxes, 4) and (boxes, classes), or (boxes, 4), classes, scores, number |
  * | `anchors` | MediaPipe: faces, hands, bodies | (boxes, 4 or more), (boxes, 1): logits |
  * | `detr` | DETR | (boxes, 4) and (boxes, classes + 1): logits |
+ * | `segmentation` | any | (classes, height, width), (height, width, classes), (height, width) |
  * | `text` | DBNet | (1, height, width): probability of text |
  *
  * `method=auto` takes the only method whose shapes fit. Where several fit, as rows of `yolo-x`
@@ -44,6 +45,10 @@
  * connected region (box). Scores that are NaN never pass. Boxes are pixels of the frame,
  * whatever `fit` of openclinference was, and end at its edges.
  *
+ * `segmentation` takes the first output, which has scores of up to 255 classes, or integers as
+ * numbers of classes. The highest score decides, interpolated at each pixel of the frame. It is
+ * never automatic, since any picture has such a shape.
+ *
  * ## Results
  *
  * - A #GstVideoRegionOfInterestMeta for each object, best first. Its type is the label, and
@@ -54,6 +59,9 @@
  *   of the frame, and the score, for each point. A point may lie outside of the frame.
  * - Where the plugin was built with GStreamer 1.26 or newer, the same as
  *   GstAnalyticsODMtd or GstAnalyticsClsMtd.
+ * - For `segmentation` a #GstCustomMeta `GstOpenCLClassMap` with `map`, a #GstBuffer in device
+ *   memory: the class of each pixel of the frame as a byte, row by row. 255 is none: the class
+ *   `background-class`, NaN, and pixels that `fit=crop` cuts off.
  * - With `post-messages`, an element message `opencltensordecoder` with `timestamp`,
  *   `stream-time`, `running-time`, `duration` (guint64), and `objects`: an array of these
  *   structures.
@@ -128,6 +136,7 @@ static const opencl::EnumTypeOf<Method> method_type ("GstOpenCLTensorDecoderMeth
         {Method::ssd, "SSD with decoded boxes", "ssd"},
         {Method::anchors, "SSD of MediaPipe, with anchors", "anchors"},
         {Method::detr, "DETR", "detr"},
+        {Method::segmentation, "Classes of pixels", "segmentation"},
         {Method::text, "Regions of a map of text", "text"},
     });
 
@@ -278,6 +287,29 @@ ensure_detector (GstOpenCLTensorDecoder *self,
 }
 
 /* --- frames --- */
+
+/* Adds a map of classes to the frame and, for the detector to write, to the outputs. It is
+ * complete before the frame leaves, since the element waits for the results. */
+static bool
+add_map (GstOpenCLTensorDecoder *self, inference::AttachedOutputs &outputs,
+    GstBuffer *frame, GError **error)
+{
+  const gint64 bytes =
+      gint64 (outputs.format->frame_width) * outputs.format->frame_height;
+  if (self->work->detector->layout ().is.method != Method::segmentation)
+    return true;
+  GstMemory *memory = gst_opencl_memory_new (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), gsize (bytes), error);
+  if (!memory)
+    return false;
+  GstBuffer *map = gst_buffer_new ();
+  gst_buffer_append_memory (map, memory);
+  outputs.buffers.emplace_back (map, gst_buffer_unref);
+  GstCustomMeta *meta = gst_buffer_add_custom_meta (frame, CLASS_MAP_META);
+  gst_structure_set (
+      gst_custom_meta_get_structure (meta), "map", GST_TYPE_BUFFER, map, nullptr);
+  return true;
+}
 
 static bool
 enqueue_detection (GstOpenCLTensorDecoder *self,
@@ -467,7 +499,7 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
   GstOpenCLTensorDecoder *self = GST_OPENCL_TENSOR_DECODER (filter);
   DecoderWork &work = *self->work;
   std::vector<DetectedObject> objects;
-  const inference::AttachedOutputs outputs = inference::detach_outputs (output);
+  inference::AttachedOutputs outputs = inference::detach_outputs (output);
   *event = nullptr;
   if (!outputs.format) {
     if (!std::exchange (work.has_warned, true))
@@ -479,6 +511,7 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
     return TRUE;
   }
   if (!ensure_detector (self, outputs.format, error)
+      || !add_map (self, outputs, output, error)
       || !enqueue_detection (self, outputs, error)
       || !work.detector->read (gst_opencl_filter_get_queue (filter), objects, error)
       || !check_scores (work, objects, error))

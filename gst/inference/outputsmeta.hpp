@@ -9,6 +9,9 @@
 
 #include <memory>
 
+/* A GstCustomMeta for elements after opencltensordecoder, which documents it */
+#define CLASS_MAP_META "GstOpenCLClassMap"
+
 namespace inference {
 /* The outputs, and the position of the frame in the network's input */
 struct OutputsFormat {

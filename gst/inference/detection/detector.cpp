@@ -100,11 +100,11 @@ Detector::make_kernels (
         {{mark, "mark_pixels"}, {join, "join_pixels"}, {measure, "measure_regions"},
             {search, "find_regions"}},
         error);
+  const char *name = found.is.method == Method::classification ? "find_classes"
+                     : found.is.method == Method::segmentation ? "find_segments"
+                                                               : "find_boxes";
   return opencl::create_kernels (context, KERNELS "detect.cl", options,
-      {{search,
-           found.is.method == Method::classification ? "find_classes" : "find_boxes"},
-          {place, "find_points"}},
-      error);
+      {{search, name}, {place, "find_points"}}, error);
 }
 
 std::unique_ptr<Detector>
@@ -113,7 +113,8 @@ Detector::create (GstOpenCLContext *context, const OutputsFormat &format,
 {
   auto detector = std::make_unique<Detector> ();
   const cl_uint zero = 0;
-  const gsize count = gsize (layout.count), pixels = layout.columns > 0 ? count : 1;
+  const gsize count = layout.is.method == Method::segmentation ? 1 : gsize (layout.count);
+  const gsize pixels = layout.columns > 0 ? count : 1;
   detector->found = layout;
   detector->most = most;
   detector->map = map_of (format, layout);
@@ -161,6 +162,9 @@ Detector::enqueue_search (cl_command_queue queue, const std::vector<Memory> &out
   };
   if (found.is.method == Method::text)
     return enqueue_text (queue, memory (found.scores), thresholds, error);
+  if (found.is.method == Method::segmentation)
+    return search.launch (queue, gsize (frame.s[0]), gsize (frame.s[1]), error,
+        memory (found.scores), map, frame, outputs.back ().buffer);
   if (found.is.method == Method::classification)
     return search.launch_groups (queue, 1, group, error, memory (found.scores),
         cl_float (thresholds.score), frame, candidates (), number ());

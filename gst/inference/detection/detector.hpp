@@ -31,7 +31,8 @@ public:
       const OutputsFormat &format, const OutputLayout &layout, guint most,
       GError **error);
 
-  /* Enqueues the search in `outputs`. */
+  /* Enqueues the search in `outputs`. Behind those of the network is the map of classes of
+   * method=segmentation. */
   bool enqueue_detection (cl_command_queue queue, const std::vector<Memory> &outputs,
       const Thresholds &thresholds, GError **error);
   /* Downloads the results, the best objects first, and waits for them. */

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "layout.hpp"
+#include "../graph/graph.hpp"
+#include "../pictureoutput.hpp"
 
 #include <algorithm>
 
@@ -158,6 +160,22 @@ match_text (const Request &request, OutputLayout &layout)
   return layout.columns > 1 && layout.count > layout.columns && layout.count <= 1 << 24;
 }
 
+/* Scores of classes, or numbers of classes, as the channels of a picture */
+bool
+match_segments (const Request &request, OutputLayout &layout)
+{
+  const Shape &shape = request.format.outputs[0].shape;
+  const Tensor tensor = {no_memory, 0, shape, contiguous_strides (shape)};
+  Picture picture;
+  if (!find_picture ({}, shape, picture, nullptr))
+    return false;
+  layout.columns = picture.width ();
+  layout.count = layout.columns * picture.height ();
+  layout.classes = picture.length ('C');
+  layout.scores = {0, 0, picture.stride (tensor, 'W'), picture.stride (tensor, 'C')};
+  return layout.classes <= 255;
+}
+
 /* --- several outputs --- */
 
 /* The first output that is so, or -1 */
@@ -261,6 +279,7 @@ const struct {
     {Method::anchors, "anchors", match_pair, BoxForm::centre, ScoreActivation::sigmoid},
     {Method::detr, "detr", match_pair, BoxForm::centre, ScoreActivation::softmax, true},
     {Method::ssd, "ssd", match_ssd, BoxForm::corners, ScoreActivation::none, true},
+    {Method::segmentation, "segmentation", match_segments},
     {Method::text, "text", match_text, BoxForm::corners},
     {Method::classification, "classification", match_classes, BoxForm::corners,
         ScoreActivation::automatic},
@@ -289,7 +308,8 @@ check_types (const OutputsFormat &format, const OutputLayout &layout, GError **e
     const NetworkOutput &output = format.outputs[gsize (field->output)];
     const auto is = [&] (ElementType type) { return output.type == type; };
     const bool is_id =
-        field == &layout.ids && (is (ElementType::i64) || is (ElementType::i32));
+        (field == &layout.ids || layout.is.method == Method::segmentation)
+        && (is (ElementType::i64) || is (ElementType::i32) || is (ElementType::u8));
     if ((is (ElementType::f32) || is (ElementType::f16) || is_id)
         && count_of (output.shape) <= G_MAXINT32 / 8)
       continue;
@@ -304,7 +324,7 @@ check_types (const OutputsFormat &format, const OutputLayout &layout, GError **e
 
 /* All ways to read the outputs, by the shapes. Of the methods of rows, only YOLO v8 is common
  * in both orders; the others are taken in the other one if `method` is set. Key points look like
- * classes, so `method` names them. */
+ * classes, and segments like any picture, so `method` names them. */
 std::vector<OutputLayout>
 find_fits (const OutputsFormat &format, const DetectionSettings &settings, gsize labels,
     bool is_exact)
@@ -317,7 +337,8 @@ find_fits (const OutputsFormat &format, const DetectionSettings &settings, gsize
   for (const auto &method : methods)
     for (const bool transposed : {false, true}) {
       const bool is_common = method.method == Method::yolo_v8
-                             || (!transposed && method.method != Method::yolo_pose);
+                             || (!transposed && method.method != Method::yolo_pose
+                                 && method.method != Method::segmentation);
       if ((automatic ? !is_common : method.method != settings.method)
           || (transposed && method.match != match_table
               && method.method != Method::yolo_pose))

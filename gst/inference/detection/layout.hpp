@@ -18,6 +18,7 @@ enum class Method {
   ssd,
   anchors,
   detr,
+  segmentation,
   text
 };
 enum class ScoreActivation { automatic, none, sigmoid, softmax };

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 
 using namespace check;
 
@@ -847,6 +848,224 @@ TEST (test_decoder_key_points_of_anchors)
       {{first.left, first.top, 1, first.right, first.bottom, 1}});
 }
 
+/* --- segmentation --- */
+
+namespace {
+constexpr int segment_columns = 29, segment_rows = 21, segment_classes = 5;
+
+/* Smooth, so that classes have curved borders between pixels of the output */
+double
+segment_score (int c, int x, int y)
+{
+  return std::sin (0.2 * x * (c + 1) + c) + std::cos (0.15 * y * (c + 2) - c);
+}
+
+struct SegmentKind {
+  const char *label;
+  bool is_last, is_number; /* scores have the classes last; numbers of classes */
+  int type;
+  const char *properties;
+};
+const SegmentKind segment_kinds[] = {
+    {"channels first", false, false, 1, ""},
+    {"channels last", true, false, 1, ""},
+    {"half precision", false, false, 10, ""},
+    {"background", false, false, 1, "background-class=2"},
+    {"numbers of int64", false, true, 7, "background-class=0"},
+    {"numbers of uint8", false, true, 2, ""},
+};
+
+OnnxModel
+segment_model (const SegmentKind &kind)
+{
+  const int columns = segment_columns, rows = segment_rows, classes = segment_classes;
+  std::vector<float> values (size_t (columns * rows * (kind.is_number ? 1 : classes)));
+  for (int y = 0; y < rows; y++)
+    for (int x = 0; x < columns; x++)
+      for (int c = 0; c < classes; c++) {
+        const int pixel = y * columns + x;
+        if (kind.is_number)
+          values[size_t (pixel)] = float ((x / 4 + y / 3) % classes);
+        else
+          values[size_t (
+              kind.is_last ? pixel * classes + c : c * columns * rows + pixel)] =
+              float (segment_score (c, x, y));
+      }
+  const std::vector<int64_t> shape =
+      kind.is_number ? std::vector<int64_t>{1, rows, columns}
+      : kind.is_last ? std::vector<int64_t>{1, rows, columns, classes}
+                     : std::vector<int64_t>{1, classes, rows, columns};
+  OnnxModel model;
+  model.input ("frame", {1, 3, side, side}).output ("classes", shape, kind.type);
+  model.constant ("zero", {1}, {0}).constant ("flat", std::vector<int64_t>{-1});
+  model.node ("Reshape", {"frame", "flat"}, {"pixels"});
+  model.node ("ReduceMax", {"pixels"}, {"level"}, {{"axes", std::vector<int64_t>{0}}});
+  model.node ("Mul", {"level", "zero"}, {"nothing"});
+  model.constant ("values", shape, values);
+  model.node ("Add", {"values", "nothing"}, {"sum"});
+  model.node ("Cast", {"sum"}, {"classes"}, {{"to", kind.type}});
+  return model;
+}
+
+/* The class of a position in the output, in pixels; 255 is none. */
+int
+segment_at (const SegmentKind &kind, double x, double y)
+{
+  const int columns = segment_columns, rows = segment_rows;
+  if (x < 0 || y < 0 || x > columns || y > rows)
+    return 255;
+  const double left = std::clamp (x - 0.5, 0.0, columns - 1.0),
+               top = std::clamp (y - 0.5, 0.0, rows - 1.0);
+  int best = 0;
+  double highest = -1e9;
+  if (kind.is_number)
+    best = (int (std::lround (left)) / 4 + int (std::lround (top)) / 3) % segment_classes;
+  for (int c = 0; !kind.is_number && c < segment_classes; c++) {
+    double score = 0;
+    for (int n = 0; n < 4; n++) {
+      const int i = std::min (int (left) + n % 2, columns - 1),
+                j = std::min (int (top) + n / 2, rows - 1);
+      const double right = left - int (left), low = top - int (top);
+      score +=
+          (n % 2 ? right : 1 - right) * (n / 2 ? low : 1 - low) * segment_score (c, i, j);
+    }
+    if (score > highest) {
+      highest = score;
+      best = c;
+    }
+  }
+  const std::string background = kind.properties;
+  return !background.empty () && background.back () == '0' + best ? 255 : best;
+}
+
+/* The classes of a frame, from the definition of `fit` */
+std::vector<int>
+segments_of (const SegmentKind &kind, const std::string &fit, int width, int height)
+{
+  const Box whole = in_frame ({0, 0, side, side}, fit, side, width, height);
+  std::vector<int> classes;
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      classes.push_back (segment_at (kind,
+          (x + 0.5 - whole.left) / (whole.right - whole.left) * segment_columns,
+          (y + 0.5 - whole.top) / (whole.bottom - whole.top) * segment_rows));
+  return classes;
+}
+
+Bytes
+map_of (GstBuffer *frame)
+{
+  GstCustomMeta *meta = gst_buffer_get_custom_meta (frame, "GstOpenCLClassMap");
+  fail_unless (meta);
+  return read_buffer (gst_value_get_buffer (
+      gst_structure_get_value (gst_custom_meta_get_structure (meta), "map")));
+}
+
+/* Intersection over union of each class. A few pixels on a border may be on either side. */
+void
+expect_segments (const Bytes &got, const std::vector<int> &expected)
+{
+  fail_unless_equals_int (got.size (), expected.size ());
+  int common[256] = {}, either[256] = {};
+  for (size_t n = 0; n < expected.size (); n++) {
+    common[expected[n]] += got[n] == expected[n];
+    either[expected[n]]++;
+    either[got[n]] += got[n] != expected[n];
+  }
+  for (int c = 0; c < 256; c++)
+    fail_unless (common[c] >= 0.99 * either[c], "class %d: %d of %d pixels", c, common[c],
+        either[c]);
+}
+} // namespace
+
+TEST_ROWS (test_decoder_segments, segment_kinds)
+{
+  const struct {
+    const char *fit;
+    int width, height;
+  } frames[] = {{"stretch", 301, 203}, {"stretch", 13, 7}, {"letterbox", 161, 89},
+      {"letterbox", 31, 77}, {"crop", 163, 91}, {"crop", 63, 201}};
+  for (const auto &frame : frames) {
+    Decoder decoder (segment_model (row), std::string ("fit=") + frame.fit,
+        std::string ("method=segmentation ") + row.properties, frame.width, frame.height);
+    const auto expected = segments_of (row, frame.fit, frame.width, frame.height);
+    for (int n = 0; n < 2; n++) {
+      const Owned<GstBuffer> output = decoder.pass ();
+      expect_segments (map_of (output), expected);
+      fail_unless (regions_of (output).empty ());
+    }
+  }
+}
+
+/* Each frame has a map of its own and of its size. The message has no objects. */
+TEST (test_decoder_segments_of_changing_frames)
+{
+  const SegmentKind &kind = segment_kinds[0];
+  Decoder decoder (segment_model (kind), "fit=letterbox",
+      "method=segmentation track-frames=3", 40, 30);
+  const Owned<GstBuffer> first = decoder.pass ();
+  decoder.harness.set_caps (caps_of ("RGBA", 65, 33));
+  decoder.width = 65;
+  decoder.height = 33;
+  const Owned<GstBuffer> second = decoder.pass ();
+  expect_segments (map_of (first), segments_of (kind, "letterbox", 40, 30));
+  expect_segments (map_of (second), segments_of (kind, "letterbox", 65, 33));
+  const Owned<GstMessage> message =
+      gst_bus_pop_filtered (decoder.harness.bus, GST_MESSAGE_ELEMENT);
+  fail_unless (message);
+  fail_unless (doubles_of (gst_message_get_structure (message), "objects").empty ());
+}
+
+/* A NaN is never the highest score. A pixel with nothing else has no class. */
+TEST (test_decoder_segments_of_nan)
+{
+  const float nan = std::numeric_limits<float>::quiet_NaN ();
+  Tensor scores = {"scores", {1, 2, 3, 5}, std::vector<float> (30)};
+  for (size_t n = 0; n < 15; n++) {
+    scores.values[n] = n % 5 == 0 ? nan : 1;
+    scores.values[15 + n] = n == 0 ? nan : 0.5f;
+  }
+  Decoder decoder (constant_model ({scores}), "", "method=segmentation", 5, 3);
+  const Bytes expected = {255, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+  assert_same (map_of (decoder.pass ()), expected, "classes");
+}
+
+/* A class has one colour, which is mixed with the frame. Pixels without a class stay. */
+TEST_ROWS (test_draw_boxes_classes_of_pixels, {"RGBA", "BGR", "NV12", "GRAY8"})
+{
+  const int width = 91, height = 53;
+  const auto info = video::info_of (row, width, height);
+  const SegmentKind &kind = segment_kinds[3];
+  const auto classes = segments_of (kind, "stretch", width, height);
+  Folder folder;
+  const std::string file = folder.write ("net.onnx", segment_model (kind).bytes ());
+  auto drawn = [&] (const char *opacity) {
+    Harness harness (text ("openclinference output=meta model-file=%s ! "
+                           "opencltensordecoder method=segmentation %s ! "
+                           "opencldrawboxes opacity=%s",
+                         file.c_str (), kind.properties, opacity),
+        caps_of (row, width, height));
+    return read_buffer (harness.pass (buffer_of (Bytes (info.size, 100))));
+  };
+  const Bytes whole = drawn ("1"), half = drawn ("0.5"), none = drawn ("0");
+  int colors[256], differing = 0;
+  std::fill_n (colors, 256, -1);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const gsize at = gsize (y * info.stride[0] + x * info.finfo->pixel_stride[0]);
+      int &color = colors[classes[size_t (y * width + x)]];
+      if (color < 0)
+        color = whole[at];
+      differing += color != whole[at];
+      fail_unless (std::abs (2 * half[at] - whole[at] - 100) <= 1 && none[at] == 100,
+          "%d, %d: %d, %d and %d", x, y, half[at], whole[at], none[at]);
+    }
+  fail_unless (differing < width * height / 100, "%d pixels", differing);
+  fail_unless_equals_int (colors[255], 100);
+  std::set<int> different (colors, colors + segment_classes);
+  fail_unless (different.size () >= 4, "%zu colours", different.size ());
+}
+
 /* --- text --- */
 
 namespace {
@@ -947,6 +1166,11 @@ TEST_ROWS (test_decoder_names_shapes_that_do_not_fit,
             {"pose 1x17x84", "with 4 key points", "with 6 key points", "`key-points`"}},
         {"other number of points", {{"pose", {1, 17, 84}, std::vector<float> (17 * 84)}},
             "method=yolo-pose key-points=5", {"pose 1x17x84", "do not fit `method`"}},
+        {"segments of more than 255 classes",
+            {{"s", {1, 256, 2, 300}, std::vector<float> (256 * 600)}},
+            "method=segmentation", {"s 1x256x2x300", "do not fit `method`"}},
+        {"segments are not automatic", {{"s", {1, 5, 8, 8}, std::vector<float> (5 * 64)}},
+            "", {"s 1x5x8x8", "do not fit `method`"}},
         {"objectness above 1", {{"rows", {1, 252, 7}, std::vector<float> (1764, 1.5f)}},
             "", {"score 1.5,", "rows 1x252x7", "yolo-v5", "`activation`"}},
         {"logits of classes", {{"classes", {1, 2}, {3, 4}}}, "activation=none",

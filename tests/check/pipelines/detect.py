@@ -95,7 +95,12 @@ def networks():
     pose.output("output0", (1, 56, 84))
     zero = pose.add("GlobalAveragePool", pose.add("Conv", "frame", np.zeros((1, 3, 1, 1), "f4")))
     pose.add("Add", pose.add("Reshape", zero, np.int64([1, 1, 1])), poses()[None], output="output0")
-    for name, network in ("red", red), ("mean", mean), ("pose", pose):
+    halves = onnxwriter.Network("halves")
+    halves.input("frame", (1, 3, 64, 64))
+    halves.output("scores", (1, 2, 64, 64))
+    halves.add("Conv", "frame", np.float32([[0, 0, 0], [1, 0, 0]]).reshape(2, 3, 1, 1),
+               np.float32([0.5, 0]), output="scores")
+    for name, network in ("red", red), ("mean", mean), ("pose", pose), ("halves", halves):
         pathlib.Path(f"{name}.onnx").write_bytes(network.encoded())
 
 
@@ -199,6 +204,22 @@ def check_points():
     refused(1, "yolo-v8 of 52 classes", "--model", "pose.onnx", "red.png")
 
 
+def check_segments():
+    """The rectangle is class 1, and the rest class 0, in other colours."""
+    own = "--model", "halves.onnx", "--method", "segmentation", "--fit", "stretch"
+    (line,) = made(*own, "--output", "halves.png", "red.png")
+    assert line["objects"] == [], line
+    drawn, before = pixels("halves.png"), pixels("red.png")
+    is_red = before[..., 0] > 128
+    outside = drawn[0, 0]
+    assert outside.max() > 40 and np.abs(drawn[~is_red] - outside).max() <= 2, outside
+    inside = drawn[64, 128]
+    assert np.abs(inside - (255, 0, 0)).max() > 40, inside
+    found = np.abs(drawn - inside).max(2) <= 2
+    common = (found & is_red).sum() / (found | is_red).sum()
+    assert common > .99, common
+
+
 def check_names():
     """Also of the model, beside which a file of labels is taken"""
     for name in HOSTILE:
@@ -258,5 +279,6 @@ with tempfile.TemporaryDirectory() as folder:
         check_several()
         check_classes()
         check_points()
+        check_segments()
         check_names()
         check_refusals()
