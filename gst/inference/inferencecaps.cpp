@@ -348,7 +348,9 @@ picture_of (
       || !picture_options_of (settings, options, nullptr)
       || !find_picture (options, outputs[settings.output_index].shape, picture, nullptr))
     return video;
-  if (picture.channels == 1)
+  if (picture.classes > 256)
+    set_formats (video, {"GRAY16_LE"});
+  else if (picture.channels == 1)
     set_formats (video, {"GRAY8", "GRAY16_LE"});
   else if (picture.channels == 3)
     set_formats (video, {"RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR"});

@@ -31,7 +31,8 @@ struct InferenceSettings {
   std::string model_file, state, inputs, layout;
   Precision precision = Precision::single;
   Output output = Output::tensors;
-  guint output_index = 0, channel = 0;
+  guint output_index = 0;
+  gint channel = 0; /* -1: the number of the one with the highest value */
   guint batch_size = 1, clip_length = 0, clip_step = 0;
   std::string open_size; /* "N" or "WIDTHxHEIGHT" */
   guint open_multiple = 1;

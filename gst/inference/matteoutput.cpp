@@ -41,7 +41,7 @@ MatteOutput::create_kernels (GstOpenCLContext *context, const GstVideoInfo &inpu
   }
   const gint64 height = matte.shape[row], width = matte.shape[row + 1];
   const gint64 channels = matte.count () / (height * width);
-  if (channel >= channels) {
+  if (channel < 0 || channel >= channels) {
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
         "channel %" G_GINT64_FORMAT
         " of an output of shape %s, which has %" G_GINT64_FORMAT,

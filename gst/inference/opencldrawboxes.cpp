@@ -13,6 +13,10 @@
  * of text in the upper left corner. Boxes of a class have one colour, by the `class-id` of
  * the parameter, else by the label.
  *
+ * Key points with a score above 0.5 are small squares. They are `points` of the parameter
+ * `detection`: x, y and score of each. The classes of pixels that #opencltensordecoder
+ * `method=segmentation` finds are mixed into the frame in their colours.
+ *
  * A label is rendered by cairo on the host the first time that it appears, and uploaded.
  * Everything else is drawn on the device.
  *
@@ -35,6 +39,7 @@
 #include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/core/profile.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/device/readframe.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclmemory.h>
@@ -56,6 +61,7 @@ constexpr gsize most_items = 8192;
 
 struct DrawSettings {
   guint line_width = 2, text_size = 0, color = 0;
+  gfloat opacity = 0.5f;
   bool draw_labels = true;
 };
 
@@ -81,7 +87,8 @@ struct DrawWork {
   gint em = 0, line_height = 0;
   gint alignment = 1;     /* columns and rows that share chroma */
   bool is_packed = false; /* pixels have four bytes */
-  opencl::Kernel kernel;
+  opencl::Kernel kernel, mix;
+  cl::Buffer palette;                     /* colours of the classes */
   std::vector<DrawnItem> items, uploaded; /* of this frame, and in `table` */
   cl::Buffer table, pixels;               /* `pixels` has all labels */
   std::map<std::pair<std::string, guint>, Label> labels;
@@ -105,8 +112,10 @@ struct _GstOpenCLDrawBoxes {
 };
 
 static const opencl::PropertyTable<DrawSettings> properties = {
-    {"line-width", "Line width", "Width of the lines in pixels (0 = no boxes)",
+    {"line-width", "Line width", "Width of the lines in pixels (0 = no boxes and points)",
         &DrawSettings::line_width, {0, 256}, opencl::controllable},
+    {"opacity", "Opacity", "Opacity of the colours of classes of pixels (0 = not drawn)",
+        &DrawSettings::opacity, {0, 1}, opencl::controllable},
     {"outline-color", "Outline color",
         "Colour of all boxes, 0xAARRGGBB, of which AA is not used (0 = by the class)",
         &DrawSettings::color, {0, G_MAXUINT}, opencl::controllable},
@@ -128,6 +137,36 @@ static gint
 aligned (const DrawWork &work, gint length)
 {
   return (length + work.alignment - 1) & ~(work.alignment - 1);
+}
+
+/* The bytes of a colour 0xRRGGBB as drawitems.cl stores them, opaque */
+static cl_uint
+stored_color (const DrawWork &work, guint color)
+{
+  guint8 bytes[4] = {255, 255, 255, 255};
+  cl_uint word;
+  for (guint c = 0; c < 3; c++) {
+    double level = work.colors.m[c][3];
+    for (guint k = 0; k < 3; k++)
+      level += work.colors.m[c][k] * (color >> (16 - 8 * k) & 255) / 255;
+    bytes[work.is_packed ? GST_VIDEO_INFO_COMP_POFFSET (&work.info, c) : c] =
+        guint8 (std::lround (std::clamp (level, 0.0, 255.0)));
+  }
+  memcpy (&word, bytes, sizeof word);
+  return word;
+}
+
+/* Hues at the golden ratio of the circle, which neighbours do not share */
+static guint
+color_of_class (guint number)
+{
+  const double hue = 6 * std::fmod (0.33 + number * 0.61803398875, 1.0);
+  auto level = [&] (double shift) {
+    const double at = std::fmod (hue + shift, 6.0);
+    const double share = std::clamp (std::min (at, 4 - at), 0.0, 1.0);
+    return guint (std::lround (255 * (0.15 + 0.85 * (1 - share))));
+  };
+  return level (5) << 16 | level (3) << 8 | level (1);
 }
 
 static bool
@@ -154,7 +193,12 @@ make_work (GstOpenCLDrawBoxes *self, const DrawSettings &settings, GError **erro
   work.is_packed = opencl::has_pixels_of_four_bytes (work.info);
   opencl::define (
       options, "COMPONENTS", "", std::to_string (work.is_packed ? 0 : components));
-  return work.kernel.create (context, KERNELS, "draw_items", options, error)
+  std::vector<cl_uint> palette;
+  for (guint n = 0; n < 256; n++)
+    palette.push_back (stored_color (work, color_of_class (n)));
+  return opencl::create_kernels (context, KERNELS, options,
+             {{work.kernel, "draw_items"}, {work.mix, "mix_classes"}}, error)
+         && opencl::make_table (context, palette, work.palette, error)
          && opencl::make_buffer (
              context, work.capacity * sizeof (cl_uint), work.pixels, error);
 }
@@ -169,28 +213,12 @@ gst_opencl_draw_boxes_set_formats (
 
 /* --- items --- */
 
-/* The bytes of a colour 0xRRGGBB as drawitems.cl stores them, opaque */
-static cl_uint
-stored_color (const DrawWork &work, guint color)
-{
-  guint8 bytes[4] = {255, 255, 255, 255};
-  cl_uint word;
-  for (guint c = 0; c < 3; c++) {
-    double level = work.colors.m[c][3];
-    for (guint k = 0; k < 3; k++)
-      level += work.colors.m[c][k] * (color >> (16 - 8 * k) & 255) / 255;
-    bytes[work.is_packed ? GST_VIDEO_INFO_COMP_POFFSET (&work.info, c) : c] =
-        guint8 (std::lround (std::clamp (level, 0.0, 255.0)));
-  }
-  memcpy (&word, bytes, sizeof word);
-  return word;
-}
-
 /* Draws an outline inside of the part of a box that is in the frame. */
 static void
-add_outline (DrawWork &work, const GstVideoRegionOfInterestMeta &box, guint color)
+add_outline (DrawWork &work, const GstVideoRegionOfInterestMeta &box, guint color,
+    guint line_width)
 {
-  const gint line = aligned (work, gint (work.settings.line_width));
+  const gint line = aligned (work, gint (line_width));
   const guint right = MIN (guint64 (box.x) + box.w, guint64 (work.info.width)),
               bottom = MIN (guint64 (box.y) + box.h, guint64 (work.info.height));
   if (box.x >= right || box.y >= bottom || line == 0 || work.items.size () >= most_items)
@@ -325,19 +353,6 @@ add_label (GstOpenCLDrawBoxes *self, guint x, guint y, const std::string &text,
 
 /* --- regions --- */
 
-/* Hues at the golden ratio of the circle, which neighbours do not share */
-static guint
-color_of_class (guint number)
-{
-  const double hue = 6 * std::fmod (0.33 + number * 0.61803398875, 1.0);
-  auto level = [&] (double shift) {
-    const double at = std::fmod (hue + shift, 6.0);
-    const double share = std::clamp (std::min (at, 4 - at), 0.0, 1.0);
-    return guint (std::lround (255 * (0.15 + 0.85 * (1 - share))));
-  };
-  return level (5) << 16 | level (3) << 8 | level (1);
-}
-
 /* "label 97 %" */
 static std::string
 text_with_score (const gchar *label, const GstStructure *param)
@@ -399,6 +414,28 @@ regions_of (GstBuffer *frame)
   return regions;
 }
 
+/* Fills a square of three line widths around each key point with a score above 0.5. */
+static void
+add_points (DrawWork &work, const GstStructure *param, guint color)
+{
+  const GValue *list = param ? gst_structure_get_value (param, "points") : nullptr;
+  const double half = 1.5 * work.settings.line_width;
+  std::vector<double> all;
+  if (list && GST_VALUE_HOLDS_ARRAY (list))
+    opencl::read_value (list, all);
+  /* A NaN becomes 0. */
+  auto at = [] (double place) {
+    return guint (std::fmin (std::fmax (place + 0.5, 0), G_MAXINT16));
+  };
+  for (const double *p = all.data (); p + 2 < all.data () + all.size (); p += 3) {
+    const guint x = at (p[0] - half), y = at (p[1] - half);
+    const GstVideoRegionOfInterestMeta square = {
+        {}, 0, 0, 0, x, y, at (p[0] + half) - x, at (p[1] + half) - y, nullptr};
+    if (p[2] > 0.5)
+      add_outline (work, square, color, guint (2 * half));
+  }
+}
+
 /* The best region comes first, and is drawn last. Labels cover boxes. */
 static bool
 add_regions (GstOpenCLDrawBoxes *self, const std::vector<Region> &regions,
@@ -415,8 +452,10 @@ add_regions (GstOpenCLDrawBoxes *self, const std::vector<Region> &regions,
     work.used = 0;
   }
   for (auto region = regions.rbegin (); region != regions.rend (); ++region)
-    if (!region->is_class)
-      add_outline (work, *region->meta, region->color (fixed));
+    if (!region->is_class) {
+      add_outline (work, *region->meta, region->color (fixed), work.settings.line_width);
+      add_points (work, region->param, region->color (fixed));
+    }
   for (auto region = regions.rbegin (); region != regions.rend (); ++region)
     if (draws_labels && !region->is_class
         && !add_label (self, region->meta->x, region->meta->y, region->text (),
@@ -466,6 +505,27 @@ copy_planes (const GstVideoInfo &info, const GstOpenCLFrame &input,
   return true;
 }
 
+/* Mixes the colours of the map of classes into the frame, if there is one. */
+static bool
+mix_classes (DrawWork &work, const GstOpenCLFrame &frame,
+    const opencl::VideoLayout &layout, cl_int4 mask_x, cl_int4 mask_y,
+    cl_command_queue queue, GError **error)
+{
+  GstCustomMeta *meta = gst_buffer_get_custom_meta (frame.buffer, CLASS_MAP_META);
+  const GValue *map =
+      meta ? gst_structure_get_value (gst_custom_meta_get_structure (meta), "map")
+           : nullptr;
+  const cl_int2 size = {{work.info.width, work.info.height}};
+  const gsize width = gsize (size.s[0]), height = gsize (size.s[1]);
+  opencl::ReadFrame classes;
+  return !map || work.settings.opacity == 0
+         || (classes.map (
+                 gst_value_get_buffer (map), nullptr, width * height, queue, error)
+             && work.mix.launch (queue, width, height, error, frame.data, layout.start,
+                 layout.stride, layout.step, mask_x, mask_y, size, classes.frame ()->data,
+                 work.palette (), work.settings.opacity));
+}
+
 static bool
 draw (GstOpenCLDrawBoxes *self, const GstOpenCLFrame &frame, cl_command_queue queue,
     GError **error)
@@ -474,14 +534,16 @@ draw (GstOpenCLDrawBoxes *self, const GstOpenCLFrame &frame, cl_command_queue qu
   DrawWork &work = *self->work;
   opencl::VideoLayout layout = opencl::layout_of (work.info, frame);
   cl_int4 mask_x = {}, mask_y = {};
-  if (work.items.empty ())
-    return true;
   for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&work.info); c++) {
     mask_x.s[c] = (1 << GST_VIDEO_FORMAT_INFO_W_SUB (work.info.finfo, c)) - 1;
     mask_y.s[c] = (1 << GST_VIDEO_FORMAT_INFO_H_SUB (work.info.finfo, c)) - 1;
   }
   if (work.is_packed)
     layout.start.s[0] = frame.offset[0];
+  if (!mix_classes (work, frame, layout, mask_x, mask_y, queue, error))
+    return false;
+  if (work.items.empty ())
+    return true;
   const gsize bytes = work.items.size () * sizeof (DrawnItem);
   if (work.items.size () != work.uploaded.size ()
       || memcmp (work.items.data (), work.uploaded.data (), bytes) != 0) {

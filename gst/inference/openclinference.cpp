@@ -24,7 +24,8 @@
  *
  * With `output=video`, output `output-index` becomes video of its own size: gray, RGB or RGBA
  * by its number of channels, or `channel` alone as gray. `output-range` are the values of black
- * and white.
+ * and white. With `channel=-1` the gray level of a pixel is the number of the channel with the
+ * highest value: the class, for a segmentation network. A single channel has the numbers itself.
  *
  * With `output=meta`, the frame comes out unchanged, and the outputs travel with it in
  * device memory, to #opencltensordecoder. Where the plugin was built with GStreamer 1.26 or
@@ -221,9 +222,9 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
         &InferenceSettings::output_index, {0, 255}, opencl::ready},
     {"channel", "Channel",
         "Channel of that output that becomes alpha or gray video; 0 of 1, 3 or 4 "
-        "channels "
-        "is all of them for video (output=alpha, video)",
-        &InferenceSettings::channel, {0, 65535}, opencl::ready},
+        "channels is all of them for video, -1 the number of the channel with the "
+        "highest value (output=alpha, video)",
+        &InferenceSettings::channel, {-1, 65535}, opencl::ready},
     {"output-layout", "Output layout",
         "Letters of that output's dimensions, such as NHWC (output=video; empty = found "
         "from the shape)",

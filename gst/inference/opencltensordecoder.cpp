@@ -18,19 +18,26 @@
  * | `yolo-v5` | YOLO v5, v7 | (boxes, 5 + classes), three boxes a cell of strides 8, 16, 32 |
  * | `yolo-v8` | YOLO v8, v9, v11, v12 | (4 + classes, boxes) or (boxes, 4 + classes) |
  * | `yolo-v10` | YOLO v10, v26 | (boxes, 6): corners, score, class |
+ * | `yolo-pose` | YOLO v8-pose, v11-pose | as `yolo-v8`, and (x, y, score) or (x, y) of points |
  * | `yolo-x` | YOLOX | (boxes, 5 + classes), relative to the cells of strides 8, 16, 32 |
  * | `ssd` | SSD | (boxes, 4) and (boxes, classes), or (boxes, 4), classes, scores, number |
  * | `anchors` | MediaPipe: faces, hands, bodies | (boxes, 4 or more), (boxes, 1): logits |
  * | `detr` | DETR | (boxes, 4) and (boxes, classes + 1): logits |
+ * | `segmentation` | any | (classes, height, width), (height, width, classes), (height, width) |
  * | `text` | DBNet | (1, height, width): probability of text |
  * | `ctc` | readers of a line of text | (steps, characters + 1 or 2): class 0 is none |
  * | `embedding` | any | its numbers |
  *
- * `method=auto` takes the only method whose shapes fit, but never `ctc` and `embedding`. Where several fit, as rows of `yolo-x`
+ * `method=auto` takes the only method whose shapes fit, but never
+ * `segmentation`, `yolo-pose`, `ctc` and `embedding`. Where several fit, as rows of `yolo-x`
  * and of `yolo-v8`, the one with as many classes as `label-file` has labels is taken. The
  * shapes of `ssd` and `detr` are the same: the name of an output with `score` or `logit`
  * tells. Anything else is an error that has the shapes. With `method` set, the YOLO methods
  * take both orders of the two dimensions. They expect fewer classes than boxes.
+ *
+ * Key points look like classes, so `yolo-pose` is never automatic. It has as many classes as
+ * `label-file` has labels, or one. Where points of two and of three numbers fit, `key-points`
+ * decides. `anchors` has a point for each two numbers after the box.
  *
  * An object is the box of a candidate whose score is above `class-confidence-threshold`,
  * and for `yolo-v5` and `yolo-x`, whose objectness is above `box-confidence-threshold`. The
@@ -42,6 +49,10 @@
  * authors do. Scores that are NaN never pass. Boxes are pixels of the frame,
  * whatever `fit` of openclinference was, and end at its edges.
  *
+ * `segmentation` takes the first output, which has scores of up to 255 classes, or integers as
+ * numbers of classes. The highest score decides, interpolated at each pixel of the frame. It is
+ * never automatic, since any picture has such a shape.
+ *
  * ## Results
  *
  * - A #GstVideoRegionOfInterestMeta for each object, best first. Its type is the label, and
@@ -49,14 +60,19 @@
  *   `label` (string), `score` (double), `class-id`, `x`, `y`, `width` and `height` (int).
  *   With `track-frames` it has `id` (uint), which an object keeps from frame to frame. Text
  *   has the turned box: `angle` (double, degrees, clockwise), `center-x`, `center-y`,
- *   `turned-width` and `turned-height` (double)
+ *   `turned-width` and `turned-height` (double). Of networks with key points it has `points`,
+ *   a #GstValueArray of doubles: x and y in pixels of the frame, and the score, for each
+ *   point. A point may lie outside of the frame
  * - Behind `openclinference regions=objects`, the result is a further parameter of the
  *   region: `classification` with the best class, `text` with `text` and `score`, or
- *   `embedding` with `values` (array of floats). Objects in a region are regions with its
+ *   `embedding` with `values` (array of doubles). Objects in a region are regions with its
  *   `id` as `parent_id`. A text is that of `label-file`, a character a line from class 1 on,
  *   or of the network's property `character`. The class after them is a space
  * - Where the plugin was built with GStreamer 1.26 or newer, the same as
  *   GstAnalyticsODMtd or GstAnalyticsClsMtd.
+ * - For `segmentation` a #GstCustomMeta `GstOpenCLClassMap` with `map`, a #GstBuffer in device
+ *   memory: the class of each pixel of the frame as a byte, row by row. 255 is none: the class
+ *   `background-class`, NaN, and pixels that `fit=crop` cuts off.
  * - With `post-messages`, an element message `opencltensordecoder` with `timestamp`,
  *   `stream-time`, `running-time`, `duration` (guint64), and `objects`: an array of these
  *   structures, in which results of a region are fields.
@@ -149,9 +165,11 @@ static const opencl::EnumTypeOf<Method> method_type ("GstOpenCLTensorDecoderMeth
         {Method::yolo_v8, "YOLO v8, v9, v11, v12", "yolo-v8"},
         {Method::yolo_v10, "YOLO v10, v26", "yolo-v10"},
         {Method::yolo_x, "YOLOX", "yolo-x"},
+        {Method::yolo_pose, "YOLO v8, v11 with key points", "yolo-pose"},
         {Method::ssd, "SSD with decoded boxes", "ssd"},
         {Method::anchors, "SSD of MediaPipe, with anchors", "anchors"},
         {Method::detr, "DETR", "detr"},
+        {Method::segmentation, "Classes of pixels", "segmentation"},
         {Method::text, "Regions of a map of text", "text"},
         {Method::ctc, "Steps of a text, class 0 between characters (CTC)", "ctc"},
         {Method::embedding, "Numbers as they are", "embedding"},
@@ -201,6 +219,9 @@ static const opencl::PropertyTable<DecoderSettings> properties = {
     {"activation", "Activation", "Conversion of scores to probabilities",
         detection (&inference::DetectionSettings::activation), activation_type,
         opencl::ready},
+    {"key-points", "Key points",
+        "Number of key points of an object (0 = by the shapes; yolo-pose)",
+        detection (&inference::DetectionSettings::points), {0, 10000}, opencl::ready},
     {"background-class", "Background class",
         "Class that is no object (-1 = none, -2 = by the method: 0 for ssd, the last for "
         "detr)",
@@ -382,6 +403,28 @@ take_part (cl_command_queue queue, const FormatDecoder &decoder, gsize place,
 
 /* --- frames --- */
 
+/* Adds a map of classes to the frame and, for the detector to write, to the outputs. It is
+ * complete before the frame leaves, since the element waits for the results. */
+static bool
+add_map (GstOpenCLTensorDecoder *self, const FormatDecoder &decoder,
+    inference::NetworkRun &run, GstBuffer *frame, GError **error)
+{
+  const gint64 bytes = gint64 (run.format->frame_width) * run.format->frame_height;
+  if (decoder.layout.is.method != Method::segmentation)
+    return true;
+  GstMemory *memory = gst_opencl_memory_new (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), gsize (bytes), error);
+  if (!memory)
+    return false;
+  GstBuffer *map = gst_buffer_new ();
+  gst_buffer_append_memory (map, memory);
+  run.buffers.emplace_back (map, gst_buffer_unref);
+  GstCustomMeta *meta = gst_buffer_add_custom_meta (frame, CLASS_MAP_META);
+  gst_structure_set (
+      gst_custom_meta_get_structure (meta), "map", GST_TYPE_BUFFER, map, nullptr);
+  return true;
+}
+
 /* Enqueues the search in the outputs of the frame, or in those of region `place` of a run. */
 static bool
 enqueue_search (GstOpenCLTensorDecoder *self, FormatDecoder &decoder,
@@ -439,6 +482,16 @@ label_of (const DecoderWork &work, const FormatDecoder &decoder, gint kind)
 }
 
 static void
+set_numbers (
+    GstStructure *structure, const char *name, const std::vector<gfloat> &numbers)
+{
+  GValue list = G_VALUE_INIT;
+  g_value_init (&list, GST_TYPE_ARRAY);
+  opencl::write_value (std::vector<double> (numbers.begin (), numbers.end ()), &list);
+  gst_structure_take_value (structure, name, &list);
+}
+
+static void
 set_turned (GstStructure *structure, const inference::TurnedBox &box)
 {
   gst_structure_set (structure, "center-x", G_TYPE_DOUBLE, box.x, "center-y",
@@ -467,6 +520,8 @@ new_structure (const DecoderWork &work, const FormatDecoder &decoder,
     gst_structure_set (structure, "id", G_TYPE_UINT, identity, nullptr);
   if (object.turned)
     set_turned (structure, *object.turned);
+  if (!object.points.empty ())
+    set_numbers (structure, "points", object.points);
   return structure;
 }
 
@@ -593,7 +648,6 @@ read_rows (GstOpenCLTensorDecoder *self, FormatDecoder &decoder, GError **error)
   cl_command_queue queue = gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self));
   std::vector<gfloat> numbers;
   inference::ReadText read;
-  GValue list = G_VALUE_INIT, value = G_VALUE_INIT;
   if (decoder.layout.is.method == Method::ctc)
     return decoder.reader->read_text (queue, decoder.characters, read, error)
                ? gst_structure_new ("text", "text", G_TYPE_STRING, read.text.c_str (),
@@ -601,14 +655,8 @@ read_rows (GstOpenCLTensorDecoder *self, FormatDecoder &decoder, GError **error)
                : nullptr;
   if (!decoder.reader->read_numbers (queue, numbers, error))
     return nullptr;
-  gst_value_array_init (&list, guint (numbers.size ()));
-  g_value_init (&value, G_TYPE_FLOAT);
-  for (const gfloat number : numbers) {
-    g_value_set_float (&value, number);
-    gst_value_array_append_value (&list, &value);
-  }
   GstStructure *result = gst_structure_new_empty ("embedding");
-  gst_structure_take_value (result, "values", &list);
+  set_numbers (result, "values", numbers);
   return result;
 }
 
@@ -637,13 +685,14 @@ attach_result (GstBuffer *frame, GstVideoRegionOfInterestMeta *region,
 }
 
 static bool
-decode_frame (GstOpenCLTensorDecoder *self, GstBuffer *frame,
-    const inference::NetworkRun &run, GValue *list, GError **error)
+decode_frame (GstOpenCLTensorDecoder *self, GstBuffer *frame, inference::NetworkRun &run,
+    GValue *list, GError **error)
 {
   DecoderWork &work = *self->work;
   std::vector<DetectedObject> objects;
   FormatDecoder *decoder = decoder_for (self, run.format, error);
-  if (!decoder || !enqueue_search (self, *decoder, run, 0, error))
+  if (!decoder || !add_map (self, *decoder, run, frame, error)
+      || !enqueue_search (self, *decoder, run, 0, error))
     return false;
   if (decoder->reader) {
     GstStructure *result = read_rows (self, *decoder, error);
@@ -688,18 +737,21 @@ move_to_frame (
           object.top + object.height / 2.0, object.width, object.height, 0});
   const double radians = region.angle * G_PI / 180, c = std::cos (radians),
                s = std::sin (radians);
-  const double x = box.x - region.width / 2, y = box.y - region.height / 2;
-  box.x = region.x + c * x - s * y;
-  box.y = region.y + s * x + c * y;
+  const auto moved = [&] (double at_x, double at_y) -> std::array<double, 2> {
+    const double x = at_x - region.width / 2, y = at_y - region.height / 2;
+    return {region.x + c * x - s * y, region.y + s * x + c * y};
+  };
+  std::tie (box.x, box.y) = std::tuple_cat (moved (box.x, box.y));
+  const bool is_turned = object.turned || region.angle != 0;
   box.angle += region.angle;
-  const auto extent = box.extent ();
-  const double width = decoder.one.frame_width, height = decoder.one.frame_height;
-  object.left = gfloat (std::clamp (extent[0], 0.0, width));
-  object.top = gfloat (std::clamp (extent[1], 0.0, height));
-  object.width = gfloat (std::clamp (extent[2], 0.0, width)) - object.left;
-  object.height = gfloat (std::clamp (extent[3], 0.0, height)) - object.top;
-  if (object.turned || region.angle != 0)
-    object.turned = box;
+  object.place (box, decoder.one.frame_width, decoder.one.frame_height);
+  if (!is_turned)
+    object.turned.reset ();
+  for (gsize n = 0; n < object.points.size (); n += 3) {
+    const auto point = moved (object.points[n], object.points[n + 1]);
+    object.points[n] = gfloat (point[0]);
+    object.points[n + 1] = gfloat (point[1]);
+  }
 }
 
 /* The parent of objects needs a number that no other region of the frame has. */
@@ -777,6 +829,9 @@ decode_region (GstOpenCLTensorDecoder *self, GstBuffer *frame,
   GstStructure *result;
   if (!decoder)
     return false;
+  if (decoder->layout.is.method == Method::segmentation)
+    return inference::fail (
+        error, "method=segmentation: expected the outputs of whole frames");
   if (!meta) /* an element between removed it */
     return true;
   if (decoder->detector)
@@ -866,7 +921,7 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
     GstBuffer *output, cl_event *event, GError **error)
 {
   GstOpenCLTensorDecoder *self = GST_OPENCL_TENSOR_DECODER (filter);
-  const auto outputs = inference::detach_outputs (output);
+  auto outputs = inference::detach_outputs (output);
   GValue list = G_VALUE_INIT;
   bool done = true;
   *event = nullptr;

@@ -10,6 +10,9 @@
 #include <memory>
 #include <optional>
 
+/* A GstCustomMeta for elements after opencltensordecoder, which documents it */
+#define CLASS_MAP_META "GstOpenCLClassMap"
+
 namespace inference {
 /* The outputs, and the position of the frame in the network's input */
 struct OutputsFormat {

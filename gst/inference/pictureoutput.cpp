@@ -27,8 +27,7 @@ find_picture (
 {
   auto fail = [&] (const std::string &text) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "output=video: the network's output has shape %s, %s", text_of (shape).c_str (),
-        text.c_str ());
+        "the network's output has shape %s, %s", text_of (shape).c_str (), text.c_str ());
     return false;
   };
   auto length = [&] (char letter) { return picture.length (letter); };
@@ -47,6 +46,7 @@ find_picture (
     return fail ("but channel is " + std::to_string (options.channel));
   const bool whole = channels == 1 || channels == 3 || channels == 4;
   picture.channels = whole && options.channel == 0 ? channels : 1;
+  picture.classes = options.channel < 0 && channels > 1 ? channels : 0;
   return true;
 }
 
@@ -75,16 +75,18 @@ PictureOutput::create_kernel (GstOpenCLContext *context, const PictureOptions &o
   channel = picture.stride (tensor, 'C');
   line = picture.stride (tensor, 'H');
   column = picture.stride (tensor, 'W');
-  offset = tensor.offset + options.channel * channel;
+  offset = tensor.offset + std::max (options.channel, gint64 (0)) * channel;
   const bool is_signed_byte = tensor.type == opencl::NumberType::i8;
   range = {{is_signed_byte ? -128.0f : 0.0f, is_signed_byte       ? 127.0f
                                              : number.kind == 'f' ? 1.0f
                                                                   : 255.0f}};
+  const bool is_wide = GST_VIDEO_INFO_COMP_DEPTH (&video, 0) > 8;
+  if (options.channel < 0)
+    range = {{0, is_wide ? 65535.0f : 255.0f}};
   if (!options.range.empty ())
     range = {{cl_float (options.range[0]), cl_float (options.range[1])}};
 
   std::string defines;
-  const bool is_wide = GST_VIDEO_INFO_COMP_DEPTH (&video, 0) > 8;
   const char *const names[] = {"RED", "GREEN", "BLUE", "ALPHA"};
   for (guint c = 0; c < 4; c++) {
     const guint from = c < 3 && options.is_bgr ? 2 - c : c;
@@ -96,6 +98,7 @@ PictureOutput::create_kernel (GstOpenCLContext *context, const PictureOptions &o
   opencl::define (
       defines, "IS_HALF", "", number.opencl == std::string ("half") ? "1" : "0");
   opencl::define (defines, "CHANNELS", "", std::to_string (picture.channels));
+  opencl::define (defines, "CLASSES", "", std::to_string (picture.classes));
   opencl::define (defines, "MAXIMUM", "", is_wide ? "65535" : "255");
   opencl::define (
       defines, "PIXEL", "", std::to_string (GST_VIDEO_INFO_COMP_PSTRIDE (&video, 0)));

@@ -12,8 +12,9 @@
 namespace inference {
 /* How an output becomes video */
 struct PictureOptions {
-  std::string layout;  /* letters of its dimensions, empty: found from the shape */
-  gint64 channel = 0;  /* 0: all, if there are 1, 3 or 4 */
+  std::string layout; /* letters of its dimensions, empty: found from the shape */
+  /* 0: all, if there are 1, 3 or 4. -1: the number of the one with the highest value. */
+  gint64 channel = 0;
   bool is_bgr = false; /* blue comes first */
   /* Values of the levels 0 and 255; empty: by the type. With `is_automatic` those are the
    * lowest and the highest value. */
@@ -24,6 +25,7 @@ struct PictureOptions {
 /* An output that is one picture */
 struct Picture : ImageTensor {
   gint64 channels = 0; /* of the video: 1, 3 or 4 */
+  gint64 classes = 0;  /* channels of which the highest is found, or 0 */
 };
 bool find_picture (
     const PictureOptions &options, const Shape &shape, Picture &picture, GError **error);

@@ -3,10 +3,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "elements.h"
+#include "outputsmeta.hpp"
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
+  const gchar *tags[] = {GST_META_TAG_VIDEO_SIZE_STR, nullptr};
+  gst_meta_register_custom (CLASS_MAP_META, tags, nullptr, nullptr, nullptr);
   return GST_ELEMENT_REGISTER (openclinference, plugin)
          && GST_ELEMENT_REGISTER (opencltensordecoder, plugin)
          && GST_ELEMENT_REGISTER (opencldrawboxes, plugin);

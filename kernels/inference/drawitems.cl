@@ -1,4 +1,4 @@
-/* Draws rectangles and pictures of labels over a frame, one over the other
+/* Draws rectangles, pictures of labels and colours of classes over a frame
  *
  * Built with COMPONENTS, the number of them, or 0 for pixels of four bytes.
  *
@@ -15,17 +15,35 @@ typedef struct {
   int unused;
 } Item;
 
+#define MIX(c, level)                                                                    \
+  level = convert_uchar_rte (mix ((float)level, (float)(color >> (8 * (c)) & 255), opacity))
+
 /* Stores component c. Those of chroma are stored once for several pixels: `mask` has the bits of
  * a coordinate that are 0 then. */
 #define STORE(c, of)                                                                     \
   if (c < COMPONENTS && ((x & mask_x.of) | (y & mask_y.of)) == 0)                        \
-  data[start.of + (long)(y / (mask_y.of + 1)) * stride.of                                \
-       + x / (mask_x.of + 1) * step.of] = color >> (8 * c) & 255
+  MIX (c, data[start.of + (long)(y / (mask_y.of + 1)) * stride.of                        \
+               + x / (mask_x.of + 1) * step.of])
+#define PIXELS                                                                           \
+  global uchar *data, ulong4 start, int4 stride, int4 step, int4 mask_x, int4 mask_y
+
+void
+store_pixel (PIXELS, int x, int y, uint color, float opacity)
+{
+#if COMPONENTS == 0
+  for (int c = 0; c < 4; c++)
+    MIX (c, data[start.x + (long)y * stride.x + 4 * x + c]);
+#else
+  STORE (0, x);
+  STORE (1, y);
+  STORE (2, z);
+  STORE (3, w);
+#endif
+}
 
 /* One group, which draws the items in their order */
 kernel void
-draw_items (global uchar *data, ulong4 start, int4 stride, int4 step, int4 mask_x,
-    int4 mask_y, global const Item *items, int number, global const uint *labels)
+draw_items (PIXELS, global const Item *items, int number, global const uint *labels)
 {
   for (int n = 0; n < number; n++) {
     const Item item = items[n];
@@ -38,16 +56,20 @@ draw_items (global uchar *data, ulong4 start, int4 stride, int4 step, int4 mask_
         const int x = item.area.x + column;
         const uint color =
             line == 0 ? labels[item.source + j * width + column] : item.color;
-#if COMPONENTS == 0
-        vstore4 (as_uchar4 (color), 0, data + start.x + (long)y * stride.x + 4 * x);
-#else
-        STORE (0, x);
-        STORE (1, y);
-        STORE (2, z);
-        STORE (3, w);
-#endif
+        store_pixel (data, start, stride, step, mask_x, mask_y, x, y, color, 1);
       }
     }
     barrier (CLK_GLOBAL_MEM_FENCE);
   }
+}
+
+/* Mixes the colours of the classes of all pixels into the frame. Class 255 is none. */
+kernel void
+mix_classes (PIXELS, int2 size, global const uchar *classes, global const uint *palette,
+    float opacity)
+{
+  const int x = get_global_id (0), y = get_global_id (1), at = y * size.x + x;
+  if (x < size.x && y < size.y && classes[at] != 255)
+    store_pixel (data, start, stride, step, mask_x, mask_y, x, y, palette[classes[at]],
+        opacity);
 }

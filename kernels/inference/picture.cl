@@ -5,7 +5,8 @@
  *
  * Built with LOADED (the type of the output), IS_HALF, CHANNELS (1, 3 or 4), MAXIMUM (255 or
  * 65535), PIXEL (bytes of a pixel), RED, GREEN, BLUE and ALPHA (byte of each component in a
- * pixel; ALPHA is -1 without one), and IS_AUTOMATIC.
+ * pixel; ALPHA is -1 without one), IS_AUTOMATIC, and CLASSES. With CLASSES channels the level is
+ * the number of the channel with the highest value, unless CLASSES is 0.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,6 +17,9 @@
 #else
 #define LOAD(at) ((float)*(at))
 #endif
+
+/* Value of a channel */
+#define SCORE(c) LOAD (input + (c)*channel_step)
 
 /* NaN becomes 0. */
 void
@@ -43,8 +47,16 @@ picture (global const LOADED *restrict input, long offset, long channel_step,
   const float scale = range.x == range.y ? 0.0f : MAXIMUM / (range.y - range.x);
   global uchar *pixel = LINE (output, y) + x * PIXEL;
   input += offset + y * line_step + x * column_step;
+#if CLASSES > 0
+  int best = 0;
+  for (int c = 1; c < CLASSES; c++)
+    if (SCORE (c) > SCORE (best) || isnan (SCORE (best)))
+      best = c;
+  store_level (pixel, best);
+#else
   for (int c = 0; c < CHANNELS; c++)
-    store_level (pixel + places[c], (LOAD (input + c * channel_step) - range.x) * scale);
+    store_level (pixel + places[c], (SCORE (c) - range.x) * scale);
+#endif
   if (CHANNELS == 3 && ALPHA >= 0)
     pixel[ALPHA] = 255;
 }

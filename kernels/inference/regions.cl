@@ -105,8 +105,7 @@ find_regions (global const int *first, global const Region *regions, float thres
     return;
   const float growth = GROWTH * size.x * size.y / (2 * (size.x + size.y));
   box += (float4)(-growth, -growth, growth, growth);
-  /* Each region is of a kind of its own: turned lines may have boxes that overlap. */
-  add_candidate (box * map.xyxy + map.zwzw, score, n, n, frame, candidates, number);
+  add_candidate (box * map.xyxy + map.zwzw, score, 0, n, frame, candidates, number);
 }
 
 /* Left, top, right and bottom of the pixels of a region, turned by an angle about `origin`. The
@@ -143,18 +142,18 @@ turned_extent (global const int *first, const Region *region, int root, float2 a
   return extent;
 }
 
-/* A group for each object of select_objects, whose class is the first pixel of its region.
+/* A group for each object of select_objects, whose index is the first pixel of its region.
  * Finds the smallest rectangle around the region to 1/16 of a degree, within 45 degrees, and
- * lets it grow. Writes its middle, axis and size, in pixels of the map, and the class 0. */
+ * lets it grow. Writes its middle, axis and size, in pixels of the map. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-turn_boxes (global const int *first, global const Region *regions, global uint *results,
+turn_boxes (global const int *first, global const Region *regions, global const uint *results,
     global float *turned)
 {
   local float4 extents[GROUP];
   const int n = get_group_id (0);
   if (n >= (int)results[0])
     return;
-  const int root = results[1 + 6 * n + 5];
+  const int root = results[1 + 7 * n + 6];
   const Region region = regions[root];
   float best = 0, least = INFINITY;
   float4 box = (float4)(0);
@@ -173,7 +172,6 @@ turn_boxes (global const int *first, global const Region *regions, global uint *
       }
     }
   }
-  barrier (CLK_GLOBAL_MEM_FENCE);
   if (get_local_id (0) > 0)
     return;
   float s, c;
@@ -184,5 +182,4 @@ turn_boxes (global const int *first, global const Region *regions, global uint *
       region.top + s * middle.x + c * middle.y);
   vstore4 ((float4)(at, c, s), 0, turned + 6 * n);
   vstore2 (size + growth, 2, turned + 6 * n);
-  results[1 + 6 * n + 5] = 0;
 }

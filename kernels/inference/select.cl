@@ -23,8 +23,8 @@ overlap_of (float4 a, float4 b)
 
 /* One group. In each turn it finds the best candidate that is left, and removes those that
  * overlap with it. Equal scores are taken in the order of the output, so that results are
- * always the same. `results` are their number, and six numbers of each: left, top, width,
- * height, score, and class. Clears `number` for the next frame. */
+ * always the same. `results` are their number, and seven numbers of each: left, top,
+ * width, height, score, class, and position in the output. Clears `number` for the next frame. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 select_objects (global Candidate *candidates, global uint *number, float limit,
     int is_agnostic, uint most, float2 frame, global uint *results)
@@ -71,10 +71,11 @@ select_objects (global Candidate *candidates, global uint *number, float limit,
       if (place >= 0) {
         const Candidate next = candidates[place];
         const float4 box = clamp (next.box, (float4)(0), (float4)(frame, frame));
-        global uint *result = results + 1 + 6 * found;
+        global uint *result = results + 1 + 7 * found;
         vstore4 (as_uint4 ((float4)(box.xy, box.zw - box.xy)), 0, result);
         result[4] = as_uint (next.score);
         result[5] = next.kind;
+        result[6] = next.index;
       }
     }
     barrier (CLK_LOCAL_MEM_FENCE);

@@ -236,6 +236,10 @@ def result_of(structure):
         found["id"] = structure.get_uint("id").value
     if structure.get_name() == "detection":
         found["box"] = [structure.get_int(name).value for name in ("x", "y", "width", "height")]
+    if structure.has_field("points"):
+        values = structure.get_array("points")[1]
+        numbers = [round(values.get_nth(n), 3) for n in range(values.n_values)]
+        found["points"] = [numbers[n:n + 3] for n in range(0, len(numbers), 3)]
     return found
 
 

@@ -44,8 +44,8 @@ options_of (const OutputsFormat &format, const OutputLayout &layout, gsize group
       {"COLUMNS", layout.columns}, {"GROUP", group}, {"FORM", gint64 (layout.form)},
       {"ACTIVATION", gint64 (layout.is.activation)},
       {"HAS_CERTAINTY", bool (layout.certainty)}, {"HAS_IDS", bool (layout.ids)},
-      {"HAS_ANCHORS", !layout.anchors.empty ()},
-      {"GROWS", layout.is.method == Method::yolo_x}};
+      {"HAS_ANCHORS", !layout.anchors.empty ()}, {"POINT_COUNT", layout.point_count},
+      {"POINT_SIZE", layout.point_size}, {"GROWS", layout.is.method == Method::yolo_x}};
   for (const auto &[name, value] : numbers)
     opencl::define (options, name, "", std::to_string (value));
   opencl::define (options, "SCORES", "", type_of (format, layout.scores));
@@ -55,26 +55,32 @@ options_of (const OutputsFormat &format, const OutputLayout &layout, gsize group
   define_field (options, "BOXES", layout.boxes);
   define_field (options, "CERTAINTY", layout.certainty);
   define_field (options, "IDS", layout.ids);
+  define_field (options, "POINTS", layout.points);
   return options;
 }
 
 constexpr gsize turned_words = 6; /* of a box in regions.cl: middle, axis, size */
-constexpr gsize object_words = 6;
+constexpr gsize object_words = 7;
 /* An object in select.cl */
 struct Stored {
   gfloat left, top, width, height, score;
-  gint32 kind;
+  gint32 kind, index;
 };
 static_assert (sizeof (Stored) == object_words * sizeof (cl_uint));
 } // namespace
 
-std::array<double, 4>
-TurnedBox::extent () const
+void
+DetectedObject::place (const TurnedBox &box, double frame_width, double frame_height)
 {
-  const double c = std::fabs (std::cos (angle * G_PI / 180)),
-               s = std::fabs (std::sin (angle * G_PI / 180));
-  const double across = (c * width + s * height) / 2, down = (s * width + c * height) / 2;
-  return {x - across, y - down, x + across, y + down};
+  const double c = std::fabs (std::cos (box.angle * G_PI / 180)),
+               s = std::fabs (std::sin (box.angle * G_PI / 180));
+  const double across = (c * box.width + s * box.height) / 2,
+               down = (s * box.width + c * box.height) / 2;
+  left = gfloat (std::clamp (box.x - across, 0.0, frame_width));
+  top = gfloat (std::clamp (box.y - down, 0.0, frame_height));
+  width = gfloat (std::clamp (box.x + across, 0.0, frame_width)) - left;
+  height = gfloat (std::clamp (box.y + down, 0.0, frame_height)) - top;
+  turned = box;
 }
 
 /* Sets factors and summands from the network's numbers to pixels. */
@@ -114,9 +120,11 @@ Detector::make_kernels (
         {{mark, "mark_pixels"}, {join, "join_pixels"}, {measure, "measure_regions"},
             {search, "find_regions"}, {turn_boxes, "turn_boxes"}},
         error);
-  return search.create (context, KERNELS "detect.cl",
-      found.is.method == Method::classification ? "find_classes" : "find_boxes", options,
-      error);
+  const char *name = found.is.method == Method::classification ? "find_classes"
+                     : found.is.method == Method::segmentation ? "find_segments"
+                                                               : "find_boxes";
+  return opencl::create_kernels (context, KERNELS "detect.cl", options,
+      {{search, name}, {place, "find_points"}}, error);
 }
 
 std::unique_ptr<Detector>
@@ -125,7 +133,8 @@ Detector::create (GstOpenCLContext *context, const OutputsFormat &format,
 {
   auto detector = std::make_unique<Detector> ();
   const cl_uint zero = 0;
-  const gsize count = gsize (layout.count), pixels = layout.columns > 0 ? count : 1;
+  const gsize count = layout.is.method == Method::segmentation ? 1 : gsize (layout.count);
+  const gsize pixels = layout.columns > 0 ? count : 1;
   detector->found = layout;
   detector->most = most;
   detector->width = format.width;
@@ -136,7 +145,8 @@ Detector::create (GstOpenCLContext *context, const OutputsFormat &format,
           context, count * candidate_bytes, detector->candidates, error)
       || !opencl::make_buffer (context, pixels * sizeof (cl_int), detector->first, error)
       || !opencl::make_buffer (context, pixels * region_bytes, detector->regions, error)
-      || !detector->values.create_block (context, 1 + most * object_words, error)
+      || !detector->values.create_block (
+          context, 1 + most * (object_words + 3 * gsize (layout.point_count)), error)
       || !detector->turned_values.create_block (context, most * turned_words, error)
       || !opencl::make_buffer (
           context, detector->turned_values.bytes (), detector->turned, error)
@@ -176,6 +186,9 @@ Detector::enqueue_search (cl_command_queue queue, const std::vector<Memory> &out
   };
   if (found.is.method == Method::text)
     return enqueue_text (queue, memory (found.scores), thresholds, error);
+  if (found.is.method == Method::segmentation)
+    return search.launch (queue, gsize (frame.s[0]), gsize (frame.s[1]), error,
+        memory (found.scores), map, frame, outputs.back ().buffer);
   if (found.is.method == Method::classification)
     return search.launch_groups (queue, 1, group, error, memory (found.scores),
         cl_float (thresholds.score), frame, candidates (), number ());
@@ -188,11 +201,17 @@ bool
 Detector::enqueue_detection (cl_command_queue queue, const std::vector<Memory> &outputs,
     const Thresholds &thresholds, GError **error)
 {
+  /* Turned lines may have upright boxes that overlap. */
+  const bool is_text = found.is.method == Method::text;
   return enqueue_search (queue, outputs, thresholds, error)
          && select.launch_groups (queue, 1, group, error, candidates (), number (),
-             cl_float (thresholds.overlap), cl_int (thresholds.is_agnostic),
+             cl_float (is_text ? 1 : thresholds.overlap), cl_int (thresholds.is_agnostic),
              cl_uint (most), frame, results ())
-         && (found.is.method != Method::text
+         && (found.point_count == 0
+             || place.launch (queue, gsize (found.point_count), most, error,
+                 outputs[gsize (found.points.output)].buffer, anchors (), map,
+                 cl_uint (most), results ()))
+         && (!is_text
              || turn_boxes.launch_groups (
                  queue, most, group, error, first (), regions (), results (), turned ()));
 }
@@ -214,15 +233,7 @@ Detector::turn (const cl_uint *words, DetectedObject &object) const
     std::swap (box.width, box.height);
     box.angle += 90;
   }
-  const auto extent = box.extent ();
-  const auto within = [] (double value, gfloat most) {
-    return std::clamp (gfloat (value), 0.0f, most);
-  };
-  object.left = within (extent[0], frame.s[0]);
-  object.top = within (extent[1], frame.s[1]);
-  object.width = within (extent[2], frame.s[0]) - object.left;
-  object.height = within (extent[3], frame.s[1]) - object.top;
-  object.turned = box;
+  object.place (box, double (frame.s[0]), double (frame.s[1]));
 }
 
 bool
@@ -234,10 +245,14 @@ Detector::read (
   if (!words)
     return false;
   objects.resize (std::min (words[0], most));
+  const cl_uint *points = words + 1 + most * object_words;
   for (gsize n = 0; n < objects.size (); n++) {
     Stored one;
     memcpy (&one, words + 1 + n * object_words, sizeof one);
-    objects[n] = {one.left, one.top, one.width, one.height, one.score, one.kind};
+    objects[n] = {one.left, one.top, one.width, one.height, one.score, one.kind, {},
+        std::vector<gfloat> (3 * gsize (found.point_count))};
+    memcpy (objects[n].points.data (), points + n * objects[n].points.size (),
+        objects[n].points.size () * sizeof (gfloat));
   }
   if (found.is.method != Method::text || objects.empty ())
     return true;

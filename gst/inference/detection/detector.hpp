@@ -6,7 +6,7 @@
 
 #include "layout.hpp"
 
-#include <array>
+#include <optional>
 
 #include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/device/kernel.hpp>
@@ -23,9 +23,6 @@ struct Thresholds {
 struct TurnedBox {
   double x, y, width, height;
   double angle; /* degrees, clockwise */
-
-  /* Left, top, right and bottom */
-  std::array<double, 4> extent () const;
 };
 
 /* An object in pixels of the frame */
@@ -33,6 +30,10 @@ struct DetectedObject {
   gfloat left, top, width, height, score;
   gint32 kind; /* class */
   std::optional<TurnedBox> turned = {};
+  std::vector<gfloat> points = {}; /* x, y and score of each */
+
+  /* Sets the turned box, and the part of its extent that is in the frame. */
+  void place (const TurnedBox &box, double frame_width, double frame_height);
 };
 
 class Detector {
@@ -43,7 +44,8 @@ public:
 
   /* Results are pixels of a part of this size, which `fitted` places in the network's input. */
   void set_frame (const FittedFrame &fitted, double width, double height);
-  /* Enqueues the search in `outputs`. */
+  /* Enqueues the search in `outputs`. Behind those of the network is the map of classes of
+   * method=segmentation. */
   bool enqueue_detection (cl_command_queue queue, const std::vector<Memory> &outputs,
       const Thresholds &thresholds, GError **error);
   /* Downloads the results, the best objects first, and waits for them. */
@@ -51,6 +53,7 @@ public:
       cl_command_queue queue, std::vector<DetectedObject> &objects, GError **error);
 
   const OutputLayout &layout () const { return found; }
+  /* x, y and score of each key point of the objects that were read */
 
 private:
   bool make_kernels (GstOpenCLContext *context, const OutputsFormat &, GError **error);
@@ -67,7 +70,7 @@ private:
   gsize group = 0;
   cl_float4 map = {};
   cl_float2 frame = {};
-  opencl::Kernel search, select;
+  opencl::Kernel search, select, place;
   opencl::Kernel mark, join, measure, turn_boxes; /* of text */
   cl::Buffer candidates, number, results, anchors, first, regions, turned;
   opencl::ReadBack values, turned_values;

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "layout.hpp"
+#include "../graph/graph.hpp"
+#include "../pictureoutput.hpp"
 
 #include <algorithm>
 
@@ -20,6 +22,7 @@ struct Matrix {
 struct Request {
   const OutputsFormat &format;
   bool is_exact, is_transposed; /* expected number of boxes, and order of dimensions */
+  gint64 labels;
   std::vector<Matrix> matrices;
 
   gint64 cells (gint stride) const
@@ -80,7 +83,7 @@ struct BoxTable {
 };
 const BoxTable tables[] = {{Method::yolo_x, false, 4, 5, -1, 1},
     {Method::yolo_v5, false, 4, 5, -1, 3}, {Method::yolo_v8, true, -1, 4, -1, 1},
-    {Method::yolo_v10, false, -1, 4, 5, 0}};
+    {Method::yolo_v10, false, -1, 4, 5, 0}, {Method::yolo_pose, true, -1, 4, -1, 1}};
 
 bool
 match_table (const Request &request, OutputLayout &layout)
@@ -112,6 +115,24 @@ match_table (const Request &request, OutputLayout &layout)
       return true;
     }
   return !is_x && !request.is_exact;
+}
+
+/* As YOLO v8. Behind the classes, as many as there are labels or else one, come key points. */
+template <gint size>
+bool
+match_pose (const Request &request, OutputLayout &layout)
+{
+  if (!match_table (request, layout))
+    return false;
+  const gint64 classes = std::max (request.labels, gint64 (1)),
+               numbers = layout.classes - classes;
+  layout.classes = classes;
+  layout.points = layout.scores;
+  layout.points.offset += classes * layout.scores.column;
+  layout.point_count = numbers / size;
+  layout.point_size = size;
+  return numbers > 0 && numbers % size == 0
+         && (layout.is.points == 0 || layout.point_count == layout.is.points);
 }
 
 /* One dimension is longer than 1. */
@@ -150,6 +171,22 @@ match_rows (const Request &request, OutputLayout &layout)
   layout.scores = {0, 0, layout.classes, 1};
   return request.matrices.size () == 1 && !request.is_exact
          && (!is_text || (all.rows > 0 && all.columns > 1));
+}
+
+/* Scores of classes, or numbers of classes, as the channels of a picture */
+bool
+match_segments (const Request &request, OutputLayout &layout)
+{
+  const Shape &shape = request.format.outputs[0].shape;
+  const Tensor tensor = {no_memory, 0, shape, contiguous_strides (shape)};
+  Picture picture;
+  if (!find_picture ({}, shape, picture, nullptr))
+    return false;
+  layout.columns = picture.width ();
+  layout.count = layout.columns * picture.height ();
+  layout.classes = picture.length ('C');
+  layout.scores = {0, 0, picture.stride (tensor, 'W'), picture.stride (tensor, 'C')};
+  return layout.classes <= 255;
 }
 
 /* --- several outputs --- */
@@ -194,6 +231,8 @@ match_pair (const Request &request, OutputLayout &layout)
   layout.scores = {1 - boxes, 0, layout.classes, 1};
   if (!has_anchors)
     return !request.is_exact || has_name (all[gsize (1 - boxes)], word);
+  layout.points = {boxes, 4, layout.boxes.step, 1};
+  layout.point_count = (layout.boxes.step - 4) / 2;
   /* Strides and anchors a cell of MediaPipe's detectors */
   return layout.classes == 1
          && (make_anchors (request, {8, 16, 16, 16}, 2, 0.5, false, layout)
@@ -248,9 +287,12 @@ const struct {
     {Method::yolo_v5, "yolo-v5", match_table},
     {Method::yolo_v8, "yolo-v8", match_table},
     {Method::yolo_v10, "yolo-v10", match_table, BoxForm::corners},
+    {Method::yolo_pose, "yolo-pose", match_pose<3>},
+    {Method::yolo_pose, "yolo-pose", match_pose<2>},
     {Method::anchors, "anchors", match_pair, BoxForm::centre, ScoreActivation::sigmoid},
     {Method::detr, "detr", match_pair, BoxForm::centre, ScoreActivation::softmax, true},
     {Method::ssd, "ssd", match_ssd, BoxForm::corners, ScoreActivation::none, true},
+    {Method::segmentation, "segmentation", match_segments},
     {Method::text, "text", match_text, BoxForm::corners},
     {Method::classification, "classification", match_classes, BoxForm::corners,
         ScoreActivation::automatic},
@@ -281,7 +323,8 @@ check_types (const OutputsFormat &format, const OutputLayout &layout, GError **e
     const NetworkOutput &output = format.outputs[gsize (field->output)];
     const auto is = [&] (ElementType type) { return output.type == type; };
     const bool is_id =
-        field == &layout.ids && (is (ElementType::i64) || is (ElementType::i32));
+        (field == &layout.ids || layout.is.method == Method::segmentation)
+        && (is (ElementType::i64) || is (ElementType::i32) || is (ElementType::u8));
     if ((is (ElementType::f32) || is (ElementType::f16) || is_id)
         && count_of (output.shape) <= G_MAXINT32 / 8)
       continue;
@@ -295,23 +338,29 @@ check_types (const OutputsFormat &format, const OutputLayout &layout, GError **e
 }
 
 /* All ways to read the outputs, by the shapes. Of the methods of rows, only YOLO v8 is common
- * in both orders; the others are taken in the other one if `method` is set. */
+ * in both orders; the others are taken in the other one if `method` is set. Key points look like
+ * classes, and segments like any picture, so `method` names them. */
 std::vector<OutputLayout>
-find_fits (const OutputsFormat &format, const DetectionSettings &settings, bool is_exact)
+find_fits (const OutputsFormat &format, const DetectionSettings &settings, gsize labels,
+    bool is_exact)
 {
   const bool automatic = settings.method == Method::automatic;
   std::vector<OutputLayout> fits;
-  Request request = {format, is_exact, false, {}};
+  Request request = {format, is_exact, false, gint64 (labels), {}};
   for (const NetworkOutput &output : format.outputs)
     request.matrices.push_back (matrix_of (output));
   for (const auto &method : methods)
     for (const bool transposed : {false, true}) {
-      const bool is_common = !transposed || method.method == Method::yolo_v8;
+      const bool is_common = method.method == Method::yolo_v8
+                             || (!transposed && method.method != Method::yolo_pose
+                                 && method.method != Method::segmentation);
       if ((automatic ? !is_common : method.method != settings.method)
-          || (transposed && method.match != match_table))
+          || (transposed && method.match != match_table
+              && method.method != Method::yolo_pose))
         continue;
       OutputLayout layout;
-      layout.is = {method.method, settings.activation, settings.background};
+      layout.is = settings;
+      layout.is.method = method.method;
       if (settings.activation == ScoreActivation::automatic)
         layout.is.activation = method.activation;
       layout.form = method.form;
@@ -333,7 +382,10 @@ text_of (const OutputLayout &layout)
       [&] (const auto &one) { return one.method == layout.is.method; });
   return method.name
          + (layout.classes < 2 ? ""
-                               : " of " + std::to_string (layout.classes) + " classes");
+                               : " of " + std::to_string (layout.classes) + " classes")
+         + (layout.point_count < 1
+                 ? ""
+                 : " with " + std::to_string (layout.point_count) + " key points");
 }
 
 std::string
@@ -350,9 +402,9 @@ bool
 find_layout (const OutputsFormat &format, const DetectionSettings &settings, gsize labels,
     OutputLayout &layout, GError **error)
 {
-  std::vector<OutputLayout> fits = find_fits (format, settings, true);
+  std::vector<OutputLayout> fits = find_fits (format, settings, labels, true);
   if (fits.empty () && settings.method != Method::automatic)
-    fits = find_fits (format, settings, false);
+    fits = find_fits (format, settings, labels, false);
   const auto differs = [&] (const OutputLayout &fit) {
     return !fit.ids && fit.classes != gint64 (labels);
   };
@@ -368,7 +420,7 @@ find_layout (const OutputsFormat &format, const DetectionSettings &settings, gsi
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "%s %s: %s",
       shapes_of (format).c_str (), found.c_str (),
       fits.empty () ? "expected shapes that it documents"
-                    : "set `method`, or `label-file` with a label for each class");
+                    : "set `method`, `key-points`, or `label-file` with all labels");
   return false;
 }
 } // namespace inference

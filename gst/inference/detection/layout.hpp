@@ -14,9 +14,11 @@ enum class Method {
   yolo_v8,
   yolo_v10,
   yolo_x,
+  yolo_pose,
   ssd,
   anchors,
   detr,
+  segmentation,
   text,
   ctc,
   embedding
@@ -29,6 +31,7 @@ struct DetectionSettings {
   Method method = Method::automatic;
   ScoreActivation activation = ScoreActivation::automatic;
   gint background = -2; /* class that is no object; -1: none, -2: by the method */
+  guint points = 0;     /* key points of an object; 0: as many as the shapes say */
 };
 
 /* Numbers of candidate n: element `offset` + n × `step` + k × `column` of an output */
@@ -52,6 +55,9 @@ struct OutputLayout {
   gint64 classes = 1;
   gint64 columns = 0; /* of a map of text */
   Field boxes, scores, certainty, ids;
+  /* Key points, in the output of boxes: x, y, and the score if they have three numbers */
+  Field points;
+  gint64 point_count = 0, point_size = 2;
   std::vector<Anchor> anchors;
 };
 

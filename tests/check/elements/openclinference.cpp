@@ -640,6 +640,7 @@ TEST (test_inference_errors_name_the_value)
       {identity_model (), "state=nothing", "RGBA", {"state", "nothing"}},
       {identity_model (), "batch-size=4", "RGBA", {"batch-size 4", "1x3x8x8"}},
       {red_matte_model (), "output=alpha channel=1", "RGBA", {"channel 1", "1x1x8x8"}},
+      {red_matte_model (), "output=alpha channel=-1", "RGBA", {"channel -1", "1x1x8x8"}},
       {red_matte_model (), "output=alpha output-index=2", "RGBA", {"output-index 2"}},
       {adding_model (), "colors=gray", "GRAY8", {"several inputs", "\"before\""}},
       {OnnxModel ()

@@ -132,6 +132,52 @@ TEST (test_inference_rounds_values_to_levels)
   }
 }
 
+/* With channel=-1 the level is the number of the channel with the highest value. */
+TEST (test_inference_makes_video_of_classes)
+{
+  /* 300 channels of 2 x 3 pixels, with ties, NaN and infinity */
+  const int classes = 300, pixels = 6;
+  std::vector<float> scores;
+  for (int n = 0; n < classes * pixels; n++)
+    scores.push_back (float (n * 7919 % 1009));
+  const int best[] = {0, 17, 255, 299, 130, 4};
+  for (int n = 0; n < pixels; n++)
+    scores[gsize (best[n] * pixels + n)] = n == 4 ? INFINITY : 2000;
+  scores[gsize (131 * pixels + 3)] = NAN;
+  scores[gsize (4)] = NAN;
+  scores[gsize (200 * pixels)] = 2000; /* the first of equal ones */
+  std::vector<float> last (scores.size ());
+  for (gsize n = 0; n < scores.size (); n++)
+    last[n % pixels * classes + n / pixels] = scores[n];
+  const struct {
+    std::vector<int64_t> shape;
+    const char *dimensions;
+    const std::vector<float> &values;
+  } rows[] = {
+      {{1, classes, 2, 3}, "3:2:300:1", scores}, {{1, 2, 3, classes}, "300:3:2:1", last}};
+  for (const auto &row : rows) {
+    Inference net (copying_model (row.shape),
+        row.shape[3] == classes ? "channel=-1 output-layout=NHWC"
+                                : "channel=-1 output-layout=NCHW",
+        array_caps (row.dimensions));
+    const std::vector<int> got = samples_of (net, net.pass (array_of (row.values)));
+    fail_unless_equals_string (format_of (net).c_str (), "GRAY16_LE");
+    fail_unless (got == std::vector<int> (best, best + pixels), "%d %d %d %d %d %d",
+        got[0], got[1], got[2], got[3], got[4], got[5]);
+  }
+}
+
+/* One channel has the numbers of the classes itself, as floating-point numbers, too. */
+TEST (test_inference_keeps_numbers_of_classes)
+{
+  Inference net (copying_model ({1, 2, 4}), "channel=-1", array_caps ("4:2:1"));
+  const std::vector<float> numbers = {0, 1, 2, 254, 255, 19, 7, 3};
+  const std::vector<int> got = samples_of (net, net.pass (array_of (numbers)));
+  fail_unless_equals_string (format_of (net).c_str (), "GRAY8");
+  fail_unless (std::equal (got.begin (), got.end (), numbers.begin (), numbers.end (),
+      [] (int a, float b) { return a == int (b); }));
+}
+
 /* The lowest value of each frame is black, its highest white. */
 TEST_ROWS (test_inference_finds_the_range_of_each_frame, {"float", "half"})
 {

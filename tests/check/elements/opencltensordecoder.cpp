@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 
 using namespace check;
 
@@ -662,6 +663,409 @@ TEST_ROWS (test_decoder_classifies,
   expect_found (regions_of (decoder.pass (), "classification"), expected);
 }
 
+/* --- key points --- */
+
+namespace {
+/* x, y and score of each point, in pixels of the network's input; some are outside of it */
+std::vector<double>
+made_points (int proposal, int count)
+{
+  std::vector<double> points;
+  for (int k = 0; k < count; k++)
+    for (const double value : {(proposal * 7 + k * 13) % 80 - 7.75,
+             (proposal * 5 + k * 11) % 75 - 5.5, (proposal + k) % 10 / 10.0})
+      points.push_back (value);
+  return points;
+}
+
+std::vector<double>
+doubles_of (const GstStructure *structure, const char *name)
+{
+  const GValue *list = gst_structure_get_value (structure, name);
+  std::vector<double> values;
+  for (guint n = 0; list && n < gst_value_array_get_size (list); n++)
+    values.push_back (g_value_get_double (gst_value_array_get_value (list, n)));
+  return values;
+}
+
+std::vector<std::vector<double>>
+points_of (GstBuffer *frame)
+{
+  std::vector<std::vector<double>> points;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+    points.push_back (doubles_of (
+        gst_video_region_of_interest_meta_get_param (
+            reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta), "detection"),
+        "points"));
+  return points;
+}
+
+struct PoseKind {
+  const char *label;
+  int count, classes,
+      size; /* of points, and of the numbers of each; 0 classes: no file */
+  std::vector<Tensor> (*encode) (const std::vector<Proposal> &);
+  const char *properties;
+};
+const PoseKind pose_kinds[] = {
+    {"17 points", 17, 0, 3, yolo_columns, ""},
+    {"17 points as rows", 17, 0, 3, turned<yolo_columns>, ""},
+    {"5 points without scores", 5, 0, 2, yolo_columns, ""},
+    {"6 points without scores", 6, 0, 2, yolo_columns, "key-points=6"},
+    {"4 points", 4, 0, 3, yolo_columns, "key-points=4"},
+    {"3 classes", 4, 3, 3, yolo_columns, "key-points=4"},
+};
+
+/* A network, and the objects and points that are in it, without suppression */
+struct Poses {
+  Poses (const PoseKind &kind, const std::string &fit, int width, int height)
+  {
+    const int classes = std::max (kind.classes, 1);
+    auto proposals = proposals_of (84, classes, side, 17);
+    std::vector<std::pair<Found, std::vector<double>>> all;
+    for (int n = 0; n < 84; n++) {
+      Proposal &proposal = proposals[size_t (n)];
+      const size_t best = best_of (proposal.scores);
+      const Found found = {std::to_string (best), proposal.scores[best],
+          in_frame (proposal.box, fit, side, width, height)};
+      auto placed = made_points (n, kind.count);
+      for (size_t at = 0; at < placed.size (); at += 3) {
+        proposal.scores.insert (proposal.scores.end (), placed.begin () + gssize (at),
+            placed.begin () + gssize (at) + kind.size);
+        const Box point =
+            in_frame ({placed[at], placed[at + 1], 0, 0}, fit, side, width, height);
+        placed[at] = point.left;
+        placed[at + 1] = point.top;
+        if (kind.size == 2)
+          placed[at + 2] = 1;
+      }
+      const Box &box = found.box;
+      if (found.score > 0.4 && box.left < width && box.top < height && box.right > 0
+          && box.bottom > 0)
+        all.emplace_back (found, placed);
+    }
+    std::sort (all.begin (), all.end (),
+        [] (const auto &a, const auto &b) { return a.first.score > b.first.score; });
+    for (const auto &[found, placed] : all) {
+      objects.push_back (found);
+      points.push_back (placed);
+    }
+    tensors = kind.encode (proposals);
+  }
+
+  std::vector<Tensor> tensors;
+  std::vector<Found> objects;
+  std::vector<std::vector<double>> points;
+};
+
+void
+expect_points (const std::vector<std::vector<double>> &got,
+    const std::vector<std::vector<double>> &expected)
+{
+  fail_unless_equals_int (got.size (), expected.size ());
+  for (size_t n = 0; n < got.size (); n++) {
+    fail_unless_equals_int (got[n].size (), expected[n].size ());
+    for (size_t i = 0; i < got[n].size (); i++)
+      fail_unless (std::fabs (got[n][i] - expected[n][i]) < 1e-3,
+          "object %zu, number %zu: %g, expected %g", n, i, got[n][i], expected[n][i]);
+  }
+}
+} // namespace
+
+TEST_ROWS (test_decoder_finds_key_points, pose_kinds)
+{
+  const struct {
+    const char *fit;
+    int width, height;
+  } frames[] = {{"stretch", 97, 41}, {"letterbox", 161, 89}, {"crop", 63, 201}};
+  Folder folder;
+  const std::string labels =
+      row.classes ? " label-file=" + folder.write ("labels.txt", "0\n1\n2\n") : "";
+  for (const auto &frame : frames) {
+    const Poses poses (row, frame.fit, frame.width, frame.height);
+    Decoder decoder (constant_model (poses.tensors), std::string ("fit=") + frame.fit,
+        std::string ("method=yolo-pose iou-threshold=1 ") + row.properties + labels,
+        frame.width, frame.height);
+    for (int n = 0; n < 2; n++)
+      expect_points (points_of (decoder.pass ()), poses.points);
+  }
+}
+
+/* New caps, and frames with none and with few objects between those with many */
+TEST (test_decoder_key_points_of_changing_frames)
+{
+  const Poses wide (pose_kinds[0], "letterbox", 160, 90),
+      tall (pose_kinds[0], "letterbox", 50, 121);
+  Decoder decoder (constant_model (wide.tensors), "fit=letterbox",
+      "method=yolo-pose iou-threshold=1", 160, 90);
+  auto limit = [&] (double score, int most) {
+    g_object_set (decoder.harness.find ("opencltensordecoder"),
+        "class-confidence-threshold", score, nullptr);
+    auto points = points_of (decoder.pass ());
+    points.resize (std::min (points.size (), size_t (most)));
+    return points;
+  };
+  expect_points (limit (0.4, 1000), wide.points);
+  fail_unless (limit (1, 1000).empty ());
+  expect_points (limit (0.4, 2), {wide.points[0], wide.points[1]});
+  decoder.harness.set_caps (caps_of ("RGBA", 50, 121));
+  decoder.width = 50;
+  decoder.height = 121;
+  expect_points (limit (0.4, 1000), tall.points);
+}
+
+/* A point with a NaN is 0, 0 with score 0. An object with a NaN as score is none. */
+TEST (test_decoder_key_points_of_nan)
+{
+  const float nan = std::numeric_limits<float>::quiet_NaN ();
+  Tensor output = {"output0", {1, 14, 84}, std::vector<float> (14 * 84)};
+  const std::vector<float> objects[] = {
+      {20, 20, 8, 8, 0.9f, 1, 2, 0.5f, nan, 3, 0.5f, 4, 5, nan},
+      {40, 40, 8, 8, nan, 1, 2, 0.5f, 3, 3, 0.5f, 4, 5, 1}};
+  for (size_t n = 0; n < 2; n++)
+    for (size_t c = 0; c < 14; c++)
+      output.values[c * 84 + n] = objects[n][c];
+  Decoder decoder (constant_model ({output}), "", "method=yolo-pose", 128, 64);
+  expect_points (points_of (decoder.pass ()), {{2, 2, 0.5f, 0, 0, 0, 0, 0, 0}});
+}
+
+/* MediaPipe's points are relative to the anchor, as the centre is. */
+TEST (test_decoder_key_points_of_anchors)
+{
+  const auto proposals = proposals_of (896, 1, 128, 5);
+  Decoder decoder (constant_model (anchored_pair (proposals), 128), "fit=letterbox",
+      "iou-threshold=1 max-detections=1", 200, 100);
+  const auto best = std::max_element (proposals.begin (), proposals.end (),
+      [] (const auto &a, const auto &b) { return a.scores[0] < b.scores[0]; });
+  const int n = int (best - proposals.begin ()), cells = n < 512 ? 16 : 8,
+            cell = n < 512 ? n / 2 : (n - 512) / 6;
+  const double x = (cell % cells + 0.5) / cells * 128,
+               y = (cell / cells + 0.5) / cells * 128;
+  const Box first = in_frame ({x + 1, y + 2, x + 3, y + 4}, "letterbox", 128, 200, 100);
+  expect_points (points_of (decoder.pass ()),
+      {{first.left, first.top, 1, first.right, first.bottom, 1}});
+}
+
+/* --- segmentation --- */
+
+namespace {
+constexpr int segment_columns = 29, segment_rows = 21, segment_classes = 5;
+
+/* Smooth, so that classes have curved borders between pixels of the output */
+double
+segment_score (int c, int x, int y)
+{
+  return std::sin (0.2 * x * (c + 1) + c) + std::cos (0.15 * y * (c + 2) - c);
+}
+
+struct SegmentKind {
+  const char *label;
+  bool is_last, is_number; /* scores have the classes last; numbers of classes */
+  int type;
+  const char *properties;
+};
+const SegmentKind segment_kinds[] = {
+    {"channels first", false, false, 1, ""},
+    {"channels last", true, false, 1, ""},
+    {"half precision", false, false, 10, ""},
+    {"background", false, false, 1, "background-class=2"},
+    {"numbers of int64", false, true, 7, "background-class=0"},
+    {"numbers of uint8", false, true, 2, ""},
+};
+
+OnnxModel
+segment_model (const SegmentKind &kind)
+{
+  const int columns = segment_columns, rows = segment_rows, classes = segment_classes;
+  std::vector<float> values (size_t (columns * rows * (kind.is_number ? 1 : classes)));
+  for (int y = 0; y < rows; y++)
+    for (int x = 0; x < columns; x++)
+      for (int c = 0; c < classes; c++) {
+        const int pixel = y * columns + x;
+        if (kind.is_number)
+          values[size_t (pixel)] = float ((x / 4 + y / 3) % classes);
+        else
+          values[size_t (
+              kind.is_last ? pixel * classes + c : c * columns * rows + pixel)] =
+              float (segment_score (c, x, y));
+      }
+  const std::vector<int64_t> shape =
+      kind.is_number ? std::vector<int64_t>{1, rows, columns}
+      : kind.is_last ? std::vector<int64_t>{1, rows, columns, classes}
+                     : std::vector<int64_t>{1, classes, rows, columns};
+  OnnxModel model;
+  model.input ("frame", {1, 3, side, side}).output ("classes", shape, kind.type);
+  model.constant ("zero", {1}, {0}).constant ("flat", std::vector<int64_t>{-1});
+  model.node ("Reshape", {"frame", "flat"}, {"pixels"});
+  model.node ("ReduceMax", {"pixels"}, {"level"}, {{"axes", std::vector<int64_t>{0}}});
+  model.node ("Mul", {"level", "zero"}, {"nothing"});
+  model.constant ("values", shape, values);
+  model.node ("Add", {"values", "nothing"}, {"sum"});
+  model.node ("Cast", {"sum"}, {"classes"}, {{"to", kind.type}});
+  return model;
+}
+
+/* The class of a position in the output, in pixels; 255 is none. */
+int
+segment_at (const SegmentKind &kind, double x, double y)
+{
+  const int columns = segment_columns, rows = segment_rows;
+  if (x < 0 || y < 0 || x > columns || y > rows)
+    return 255;
+  const double left = std::clamp (x - 0.5, 0.0, columns - 1.0),
+               top = std::clamp (y - 0.5, 0.0, rows - 1.0);
+  int best = 0;
+  double highest = -1e9;
+  if (kind.is_number)
+    best = (int (std::lround (left)) / 4 + int (std::lround (top)) / 3) % segment_classes;
+  for (int c = 0; !kind.is_number && c < segment_classes; c++) {
+    double score = 0;
+    for (int n = 0; n < 4; n++) {
+      const int i = std::min (int (left) + n % 2, columns - 1),
+                j = std::min (int (top) + n / 2, rows - 1);
+      const double right = left - int (left), low = top - int (top);
+      score +=
+          (n % 2 ? right : 1 - right) * (n / 2 ? low : 1 - low) * segment_score (c, i, j);
+    }
+    if (score > highest) {
+      highest = score;
+      best = c;
+    }
+  }
+  const std::string background = kind.properties;
+  return !background.empty () && background.back () == '0' + best ? 255 : best;
+}
+
+/* The classes of a frame, from the definition of `fit` */
+std::vector<int>
+segments_of (const SegmentKind &kind, const std::string &fit, int width, int height)
+{
+  const Box whole = in_frame ({0, 0, side, side}, fit, side, width, height);
+  std::vector<int> classes;
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      classes.push_back (segment_at (kind,
+          (x + 0.5 - whole.left) / (whole.right - whole.left) * segment_columns,
+          (y + 0.5 - whole.top) / (whole.bottom - whole.top) * segment_rows));
+  return classes;
+}
+
+Bytes
+map_of (GstBuffer *frame)
+{
+  GstCustomMeta *meta = gst_buffer_get_custom_meta (frame, "GstOpenCLClassMap");
+  fail_unless (meta);
+  return read_buffer (gst_value_get_buffer (
+      gst_structure_get_value (gst_custom_meta_get_structure (meta), "map")));
+}
+
+/* Intersection over union of each class. A few pixels on a border may be on either side. */
+void
+expect_segments (const Bytes &got, const std::vector<int> &expected)
+{
+  fail_unless_equals_int (got.size (), expected.size ());
+  int common[256] = {}, either[256] = {};
+  for (size_t n = 0; n < expected.size (); n++) {
+    common[expected[n]] += got[n] == expected[n];
+    either[expected[n]]++;
+    either[got[n]] += got[n] != expected[n];
+  }
+  for (int c = 0; c < 256; c++)
+    fail_unless (common[c] >= 0.99 * either[c], "class %d: %d of %d pixels", c, common[c],
+        either[c]);
+}
+} // namespace
+
+TEST_ROWS (test_decoder_segments, segment_kinds)
+{
+  const struct {
+    const char *fit;
+    int width, height;
+  } frames[] = {{"stretch", 301, 203}, {"stretch", 13, 7}, {"letterbox", 161, 89},
+      {"letterbox", 31, 77}, {"crop", 163, 91}, {"crop", 63, 201}};
+  for (const auto &frame : frames) {
+    Decoder decoder (segment_model (row), std::string ("fit=") + frame.fit,
+        std::string ("method=segmentation ") + row.properties, frame.width, frame.height);
+    const auto expected = segments_of (row, frame.fit, frame.width, frame.height);
+    for (int n = 0; n < 2; n++) {
+      const Owned<GstBuffer> output = decoder.pass ();
+      expect_segments (map_of (output), expected);
+      fail_unless (regions_of (output).empty ());
+    }
+  }
+}
+
+/* Each frame has a map of its own and of its size. The message has no objects. */
+TEST (test_decoder_segments_of_changing_frames)
+{
+  const SegmentKind &kind = segment_kinds[0];
+  Decoder decoder (segment_model (kind), "fit=letterbox",
+      "method=segmentation track-frames=3", 40, 30);
+  const Owned<GstBuffer> first = decoder.pass ();
+  decoder.harness.set_caps (caps_of ("RGBA", 65, 33));
+  decoder.width = 65;
+  decoder.height = 33;
+  const Owned<GstBuffer> second = decoder.pass ();
+  expect_segments (map_of (first), segments_of (kind, "letterbox", 40, 30));
+  expect_segments (map_of (second), segments_of (kind, "letterbox", 65, 33));
+  const Owned<GstMessage> message =
+      gst_bus_pop_filtered (decoder.harness.bus, GST_MESSAGE_ELEMENT);
+  fail_unless (message);
+  fail_unless (doubles_of (gst_message_get_structure (message), "objects").empty ());
+}
+
+/* A NaN is never the highest score. A pixel with nothing else has no class. */
+TEST (test_decoder_segments_of_nan)
+{
+  const float nan = std::numeric_limits<float>::quiet_NaN ();
+  Tensor scores = {"scores", {1, 2, 3, 5}, std::vector<float> (30)};
+  for (size_t n = 0; n < 15; n++) {
+    scores.values[n] = n % 5 == 0 ? nan : 1;
+    scores.values[15 + n] = n == 0 ? nan : 0.5f;
+  }
+  Decoder decoder (constant_model ({scores}), "", "method=segmentation", 5, 3);
+  const Bytes expected = {255, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0};
+  assert_same (map_of (decoder.pass ()), expected, "classes");
+}
+
+/* A class has one colour, which is mixed with the frame. Pixels without a class stay. */
+TEST_ROWS (test_draw_boxes_classes_of_pixels, {"RGBA", "BGR", "NV12", "GRAY8"})
+{
+  const int width = 91, height = 53;
+  const auto info = video::info_of (row, width, height);
+  const SegmentKind &kind = segment_kinds[3];
+  const auto classes = segments_of (kind, "stretch", width, height);
+  Folder folder;
+  const std::string file = folder.write ("net.onnx", segment_model (kind).bytes ());
+  auto drawn = [&] (const char *opacity) {
+    Harness harness (text ("openclinference output=meta model-file=%s ! "
+                           "opencltensordecoder method=segmentation %s ! "
+                           "opencldrawboxes opacity=%s",
+                         file.c_str (), kind.properties, opacity),
+        caps_of (row, width, height));
+    return read_buffer (harness.pass (buffer_of (Bytes (info.size, 100))));
+  };
+  const Bytes whole = drawn ("1"), half = drawn ("0.5"), none = drawn ("0");
+  int colors[256], differing = 0;
+  std::fill_n (colors, 256, -1);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const gsize at = gsize (y * info.stride[0] + x * info.finfo->pixel_stride[0]);
+      int &color = colors[classes[size_t (y * width + x)]];
+      if (color < 0)
+        color = whole[at];
+      differing += color != whole[at];
+      fail_unless (std::abs (2 * half[at] - whole[at] - 100) <= 1 && none[at] == 100,
+          "%d, %d: %d, %d and %d", x, y, half[at], whole[at], none[at]);
+    }
+  fail_unless (differing < width * height / 100, "%d pixels", differing);
+  fail_unless_equals_int (colors[255], 100);
+  std::set<int> different (colors, colors + segment_classes);
+  fail_unless (different.size () >= 4, "%zu colours", different.size ());
+}
+
 /* --- text --- */
 
 namespace {
@@ -785,6 +1189,16 @@ TEST_ROWS (test_decoder_names_shapes_that_do_not_fit,
             "method=yolo-v8", {"rows 1x40x41", "of 36 classes and yolo-v8 of 37"}},
         {"key points as scores", {{"pose", {1, 56, 84}, std::vector<float> (56 * 84, 7)}},
             "", {"score 7,", "pose 1x56x84", "yolo-v8 of 52 classes"}},
+        {"points of 2 or 3 numbers",
+            {{"pose", {1, 17, 84}, std::vector<float> (17 * 84)}}, "method=yolo-pose",
+            {"pose 1x17x84", "with 4 key points", "with 6 key points", "`key-points`"}},
+        {"other number of points", {{"pose", {1, 17, 84}, std::vector<float> (17 * 84)}},
+            "method=yolo-pose key-points=5", {"pose 1x17x84", "do not fit `method`"}},
+        {"segments of more than 255 classes",
+            {{"s", {1, 256, 2, 300}, std::vector<float> (256 * 600)}},
+            "method=segmentation", {"s 1x256x2x300", "do not fit `method`"}},
+        {"segments are not automatic", {{"s", {1, 5, 8, 8}, std::vector<float> (5 * 64)}},
+            "", {"s 1x5x8x8", "do not fit `method`"}},
         {"objectness above 1", {{"rows", {1, 252, 7}, std::vector<float> (1764, 1.5f)}},
             "", {"score 1.5,", "rows 1x252x7", "yolo-v5", "`activation`"}},
         {"logits of classes", {{"classes", {1, 2}, {3, 4}}}, "activation=none",
@@ -921,6 +1335,41 @@ TEST_ROWS (test_draw_boxes_lines, {"RGBA", "xBGR", "BGR"})
         fail_unless (got[at] == expected, "component %u at %d, %d: %d, expected %d", c, x,
             y, got[at], expected);
       }
+    }
+}
+
+/* Squares around the points with a score above the threshold, also across the frame's edge */
+TEST_ROWS (test_draw_boxes_points, {"RGBA", "BGR", "NV12"})
+{
+  const int width = 61, height = 40;
+  const auto info = video::info_of (row, width, height);
+  Harness draw ("opencldrawboxes line-width=2 draw-labels=false outline-color=0xffffffff",
+      caps_of (row, width, height));
+  GstBuffer *frame = with_region (buffer_of (Bytes (info.size, 16)), "a", 100, 100, 1, 1);
+  const double nan = std::numeric_limits<double>::quiet_NaN ();
+  GstStructure *param = gst_structure_new_empty ("detection");
+  GValue points = G_VALUE_INIT;
+  gst_value_array_init (&points, 0);
+  for (const double number : {12.0, 20.0, 1.0, 30.0, 9.0, 0.4, 0.0, 39.0, 0.6, 1e30,
+           -1e30, 1.0, -9.0, 5.0, 1.0, nan, nan, nan}) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, G_TYPE_DOUBLE);
+    g_value_set_double (&value, number);
+    gst_value_array_append_and_take_value (&points, &value);
+  }
+  gst_structure_take_value (param, "points", &points);
+  gst_video_region_of_interest_meta_add_param (
+      gst_buffer_get_video_region_of_interest_meta_id (frame, 0), param);
+  const Bytes got = read_buffer (draw.pass (frame));
+  const bool is_blocks = std::string (row) == "NV12";
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const int left = 9 - is_blocks, right = 15 + is_blocks, low = 17 - is_blocks,
+                high = 23 + is_blocks;
+      const bool first = x >= left && x < right && y >= low && y < high,
+                 second = x < 3 + is_blocks && y >= 36;
+      const gsize at = gsize (y * info.stride[0] + x * info.finfo->pixel_stride[0]);
+      fail_unless ((got[at] > 200) == (first || second), "%d, %d: %d", x, y, got[at]);
     }
 }
 

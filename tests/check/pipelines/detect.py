@@ -67,6 +67,19 @@ def picture(path, frames=1, *encoder):
                     f"location={path}"], check=True)
 
 
+def poses():
+    """Three persons among 84 candidates: centre, size, score, and 17 points in pixels of 64 x 64.
+    The third is at the edge of the frame, and has points outside of it."""
+    rows = np.zeros((84, 56), np.float32)
+    random = np.random.default_rng(4)
+    for number, (x, y, score) in {5: (20, 30, .9), 40: (45, 32, .8), 83: (62, 40, .7)}.items():
+        rows[number, :5] = x, y, 12, 16, score
+        rows[number, 5:].reshape(17, 3)[:] = np.c_[random.uniform(x - 6, x + 6, 17),
+                                                   random.uniform(y - 8, y + 8, 17),
+                                                   random.uniform(0, 1, 17)]
+    return rows.T.copy()
+
+
 def networks():
     import onnxwriter
     red = onnxwriter.Network("red")
@@ -77,7 +90,17 @@ def networks():
     mean.input("frame", (1, 3, 64, 64))
     mean.output("colors", (1, 3, 1, 1))
     mean.add("GlobalAveragePool", "frame", output="colors")
-    for name, network in ("red", red), ("mean", mean):
+    pose = onnxwriter.Network("pose")
+    pose.input("frame", (1, 3, 64, 64))
+    pose.output("output0", (1, 56, 84))
+    zero = pose.add("GlobalAveragePool", pose.add("Conv", "frame", np.zeros((1, 3, 1, 1), "f4")))
+    pose.add("Add", pose.add("Reshape", zero, np.int64([1, 1, 1])), poses()[None], output="output0")
+    halves = onnxwriter.Network("halves")
+    halves.input("frame", (1, 3, 64, 64))
+    halves.output("scores", (1, 2, 64, 64))
+    halves.add("Conv", "frame", np.float32([[0, 0, 0], [1, 0, 0]]).reshape(2, 3, 1, 1),
+               np.float32([0.5, 0]), output="scores")
+    for name, network in ("red", red), ("mean", mean), ("pose", pose), ("halves", halves):
         pathlib.Path(f"{name}.onnx").write_bytes(network.encoded())
 
 
@@ -160,6 +183,43 @@ def check_classes():
     assert changed("one.png", before)[3] < bottom / 2
 
 
+def check_points():
+    """The letterbox of 256 x 128 has a quarter of the size, and 16 rows above it."""
+    before = pixels("red.png")
+    (line,) = made("--model", "pose.onnx", "--method", "yolo-pose", "--output", "posed.png",
+                   "red.png")
+    expected = poses().T[[5, 40, 83], 5:].reshape(3, 17, 3)
+    points = np.array([found["points"] for found in line["objects"]])
+    scores = [found["score"] for found in line["objects"]]
+    assert np.allclose(scores, (.9, .8, .7)) and points.shape == expected.shape, line
+    assert np.abs(points[..., 0] - 4 * expected[..., 0]).max() < .01, points
+    assert np.abs(points[..., 1] - 4 * (expected[..., 1] - 16)).max() < .01, points
+    assert np.abs(points[..., 2] - expected[..., 2]).max() < .001, points
+    differs = np.abs(pixels("posed.png") - before).max(2) > 60
+    # Inside of the boxes, which have labels and lines at the edges
+    drawn = [(x, y) for x, y, score in points[:2].reshape(-1, 3) if score > .5]
+    assert len(drawn) > 5 and all(differs[int(y), int(x)] for x, y in drawn), drawn
+    (line,) = made("--model", "pose.onnx", "--method", "yolo-pose", "--threshold", ".95", "red.png")
+    assert line["objects"] == [], line
+    refused(1, "yolo-v8 of 52 classes", "--model", "pose.onnx", "red.png")
+
+
+def check_segments():
+    """The rectangle is class 1, and the rest class 0, in other colours."""
+    own = "--model", "halves.onnx", "--method", "segmentation", "--fit", "stretch"
+    (line,) = made(*own, "--output", "halves.png", "red.png")
+    assert line["objects"] == [], line
+    drawn, before = pixels("halves.png"), pixels("red.png")
+    is_red = before[..., 0] > 128
+    outside = drawn[0, 0]
+    assert outside.max() > 40 and np.abs(drawn[~is_red] - outside).max() <= 2, outside
+    inside = drawn[64, 128]
+    assert np.abs(inside - (255, 0, 0)).max() > 40, inside
+    found = np.abs(drawn - inside).max(2) <= 2
+    common = (found & is_red).sum() / (found | is_red).sum()
+    assert common > .99, common
+
+
 def check_names():
     """Also of the model, beside which a file of labels is taken"""
     for name in HOSTILE:
@@ -218,5 +278,7 @@ with tempfile.TemporaryDirectory() as folder:
         check_detection()
         check_several()
         check_classes()
+        check_points()
+        check_segments()
         check_names()
         check_refusals()
