@@ -95,17 +95,14 @@
  */
 #include "detection/detector.hpp"
 #include "detection/rowreader.hpp"
-#include "detection/tracker.hpp"
 #include "elements.h"
+#include "resultmetas.hpp"
 
 #include <gst/common/buffers.hpp>
 #include <gst/common/platform.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/elements/filterelement.hpp>
 #include <gst/opencl/gstopenclmemory.h>
-#ifdef HAVE_TENSOR_META
-#include <gst/analytics/analytics.h>
-#endif
 
 #include <cmath>
 #include <map>
@@ -137,6 +134,11 @@ struct FormatDecoder {
   std::unique_ptr<inference::RowReader> reader;
   std::vector<cl::Buffer> parts; /* outputs of a region of a run of several */
   std::vector<std::string> characters;
+
+  inference::ResultNames names (const std::vector<std::string> &labels) const
+  {
+    return {labels, layout.is.method, one.frame_width, one.frame_height};
+  }
 };
 
 /* The last result of a tracked region */
@@ -473,160 +475,6 @@ check_scores (const FormatDecoder &decoder, const std::vector<DetectedObject> &o
   return false;
 }
 
-static std::string
-label_of (const DecoderWork &work, const FormatDecoder &decoder, gint kind)
-{
-  return gsize (kind) < work.labels.size ()         ? work.labels[gsize (kind)]
-         : decoder.layout.is.method == Method::text ? "text"
-                                                    : std::to_string (kind);
-}
-
-static void
-set_numbers (
-    GstStructure *structure, const char *name, const std::vector<gfloat> &numbers)
-{
-  GValue list = G_VALUE_INIT;
-  g_value_init (&list, GST_TYPE_ARRAY);
-  opencl::write_value (std::vector<double> (numbers.begin (), numbers.end ()), &list);
-  gst_structure_take_value (structure, name, &list);
-}
-
-static void
-set_turned (GstStructure *structure, const inference::TurnedBox &box)
-{
-  gst_structure_set (structure, "center-x", G_TYPE_DOUBLE, box.x, "center-y",
-      G_TYPE_DOUBLE, box.y, "turned-width", G_TYPE_DOUBLE, box.width, "turned-height",
-      G_TYPE_DOUBLE, box.height, "angle", G_TYPE_DOUBLE, box.angle, nullptr);
-}
-
-/* (transfer full): the edges of the box, rounded, and at least a pixel between them */
-static GstStructure *
-new_structure (const DecoderWork &work, const FormatDecoder &decoder,
-    const DetectedObject &object, guint identity)
-{
-  const gint left = gint (std::lround (object.left)),
-             top = gint (std::lround (object.top)),
-             right = gint (std::lround (object.left + object.width)),
-             bottom = gint (std::lround (object.top + object.height));
-  GstStructure *structure = gst_structure_new (
-      decoder.layout.is.method == Method::classification ? "classification" : "detection",
-      "label", G_TYPE_STRING, label_of (work, decoder, object.kind).c_str (), "score",
-      G_TYPE_DOUBLE, gdouble (object.score), "class-id", G_TYPE_INT, object.kind, "x",
-      G_TYPE_INT, std::min (left, decoder.one.frame_width - 1), "y", G_TYPE_INT,
-      std::min (top, decoder.one.frame_height - 1), "width", G_TYPE_INT,
-      std::max (right - left, 1), "height", G_TYPE_INT, std::max (bottom - top, 1),
-      nullptr);
-  if (identity > 0)
-    gst_structure_set (structure, "id", G_TYPE_UINT, identity, nullptr);
-  if (object.turned)
-    set_turned (structure, *object.turned);
-  if (!object.points.empty ())
-    set_numbers (structure, "points", object.points);
-  return structure;
-}
-
-#ifdef HAVE_TENSOR_META
-static void
-attach_analytics (GstBuffer *frame,
-    const std::vector<GstVideoRegionOfInterestMeta> &regions,
-    const std::vector<gfloat> &scores,
-    const std::vector<inference::Tracker::Identity> &identities, bool classes)
-{
-  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (frame);
-  if (!relations)
-    relations = gst_buffer_add_analytics_relation_meta (frame);
-  std::vector<gfloat> levels = scores;
-  std::vector<GQuark> labels;
-  for (gsize n = 0; n < regions.size (); n++) {
-    GstAnalyticsODMtd object;
-    GstAnalyticsTrackingMtd track;
-    labels.push_back (regions[n].roi_type);
-    if (!classes
-        && gst_analytics_relation_meta_add_od_mtd (relations, regions[n].roi_type,
-            gint (regions[n].x), gint (regions[n].y), gint (regions[n].w),
-            gint (regions[n].h), scores[n], &object)
-        && !identities.empty ()
-        && gst_analytics_relation_meta_add_tracking_mtd (
-            relations, identities[n].number, identities[n].began, &track))
-      gst_analytics_relation_meta_set_relation (
-          relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, object.id, track.id);
-  }
-  if (classes && !regions.empty ())
-    gst_analytics_relation_meta_add_cls_mtd (
-        relations, regions.size (), levels.data (), labels.data (), nullptr);
-}
-#endif
-
-/* Takes ownership of the structure. */
-static void
-append (GValue *list, GstStructure *structure)
-{
-  GValue value = G_VALUE_INIT;
-  g_value_init (&value, GST_TYPE_STRUCTURE);
-  g_value_take_boxed (&value, structure);
-  gst_value_array_append_and_take_value (list, &value);
-}
-
-#ifdef HAVE_TENSOR_META
-/* Adds the class of a region to its object. */
-static void
-relate_class (GstBuffer *frame, const GstVideoRegionOfInterestMeta &region,
-    const GstStructure &result)
-{
-  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (frame);
-  GstAnalyticsODMtd object;
-  GstAnalyticsClsMtd kind;
-  gpointer state = nullptr;
-  gdouble score = 0;
-  const gchar *label = gst_structure_get_string (&result, "label");
-  if (!relations || !label || !gst_structure_get_double (&result, "score", &score))
-    return;
-  while (gst_analytics_relation_meta_iterate (
-      relations, &state, gst_analytics_od_mtd_get_mtd_type (), &object)) {
-    gint x, y, width, height;
-    if (!gst_analytics_od_mtd_get_location (&object, &x, &y, &width, &height, nullptr)
-        || x != gint (region.x) || y != gint (region.y) || width != gint (region.w)
-        || height != gint (region.h))
-      continue;
-    if (gst_analytics_relation_meta_add_one_cls_mtd (
-            relations, gfloat (score), g_quark_from_string (label), &kind))
-      gst_analytics_relation_meta_set_relation (
-          relations, GST_ANALYTICS_REL_TYPE_RELATE_TO, object.id, kind.id);
-    return;
-  }
-}
-#endif
-
-/* Adds metas for the objects, and appends them to the array for the message. */
-static void
-attach (const DecoderWork &work, const FormatDecoder &decoder, GstBuffer *frame,
-    const std::vector<DetectedObject> &objects,
-    const std::vector<inference::Tracker::Identity> &identities, gint parent,
-    GValue *list)
-{
-  std::vector<GstVideoRegionOfInterestMeta> regions;
-  std::vector<gfloat> scores;
-  for (gsize n = 0; n < objects.size (); n++) {
-    GstStructure *structure = new_structure (
-        work, decoder, objects[n], identities.empty () ? 0 : identities[n].number);
-    gint x, y, width, height;
-    gst_structure_get (structure, "x", G_TYPE_INT, &x, "y", G_TYPE_INT, &y, "width",
-        G_TYPE_INT, &width, "height", G_TYPE_INT, &height, nullptr);
-    GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta (
-        frame, gst_structure_get_string (structure, "label"), guint (x), guint (y),
-        guint (width), guint (height));
-    meta->parent_id = parent;
-    gst_video_region_of_interest_meta_add_param (meta, gst_structure_copy (structure));
-    regions.push_back (*meta);
-    scores.push_back (objects[n].score);
-    append (list, structure);
-  }
-#ifdef HAVE_TENSOR_META
-  attach_analytics (frame, regions, scores, identities,
-      decoder.layout.is.method == Method::classification);
-#endif
-}
-
 /* Classes have no identities. A frame that does not follow the one before begins anew. */
 static std::vector<inference::Tracker::Identity>
 identities_of (GstOpenCLTensorDecoder *self, const FormatDecoder &decoder,
@@ -656,32 +504,8 @@ read_rows (GstOpenCLTensorDecoder *self, FormatDecoder &decoder, GError **error)
   if (!decoder.reader->read_numbers (queue, numbers, error))
     return nullptr;
   GstStructure *result = gst_structure_new_empty ("embedding");
-  set_numbers (result, "values", numbers);
+  inference::set_numbers (result, "values", numbers);
   return result;
-}
-
-/* Adds a result to a region, and the object with it to the array for the message. Takes ownership
- * of the result. */
-static void
-attach_result (GstBuffer *frame, GstVideoRegionOfInterestMeta *region,
-    GstStructure *result, GValue *list)
-{
-  const GstStructure *found =
-      gst_video_region_of_interest_meta_get_param (region, "detection");
-  const gchar *label = g_quark_to_string (region->roi_type);
-  GstStructure *object =
-      found ? gst_structure_copy (found)
-            : gst_structure_new ("detection", "label", G_TYPE_STRING, label ? label : "",
-                "x", G_TYPE_INT, gint (region->x), "y", G_TYPE_INT, gint (region->y),
-                "width", G_TYPE_INT, gint (region->w), "height", G_TYPE_INT,
-                gint (region->h), nullptr);
-  gst_structure_set (
-      object, gst_structure_get_name (result), GST_TYPE_STRUCTURE, result, nullptr);
-  append (list, object);
-#ifdef HAVE_TENSOR_META
-  relate_class (frame, *region, *result);
-#endif
-  gst_video_region_of_interest_meta_add_param (region, result);
 }
 
 static bool
@@ -697,7 +521,7 @@ decode_frame (GstOpenCLTensorDecoder *self, GstBuffer *frame, inference::Network
   if (decoder->reader) {
     GstStructure *result = read_rows (self, *decoder, error);
     if (result)
-      attach_result (frame,
+      inference::attach_result (frame,
           gst_buffer_add_video_region_of_interest_meta (frame,
               gst_structure_get_name (result), 0, 0, guint (run.format->frame_width),
               guint (run.format->frame_height)),
@@ -708,78 +532,12 @@ decode_frame (GstOpenCLTensorDecoder *self, GstBuffer *frame, inference::Network
           gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self)), objects, error)
       || !check_scores (*decoder, objects, error))
     return false;
-  attach (work, *decoder, frame, objects, identities_of (self, *decoder, frame, objects),
-      -1, list);
+  inference::attach_objects (frame, decoder->names (work.labels), objects,
+      identities_of (self, *decoder, frame, objects), -1, list);
   return true;
 }
 
 /* --- regions --- */
-
-static GstVideoRegionOfInterestMeta * /* (nullable) */
-region_of (GstBuffer *frame, gsize number)
-{
-  gpointer state = nullptr;
-  GstMeta *meta;
-  do
-    meta = gst_buffer_iterate_meta_filtered (
-        frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
-  while (meta && number-- > 0);
-  return reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
-}
-
-/* From pixels of a region to pixels of the frame */
-static void
-move_to_frame (
-    DetectedObject &object, const inference::Region &region, const FormatDecoder &decoder)
-{
-  inference::TurnedBox box =
-      object.turned.value_or (inference::TurnedBox{object.left + object.width / 2.0,
-          object.top + object.height / 2.0, object.width, object.height, 0});
-  const double radians = region.angle * G_PI / 180, c = std::cos (radians),
-               s = std::sin (radians);
-  const auto moved = [&] (double at_x, double at_y) -> std::array<double, 2> {
-    const double x = at_x - region.width / 2, y = at_y - region.height / 2;
-    return {region.x + c * x - s * y, region.y + s * x + c * y};
-  };
-  std::tie (box.x, box.y) = std::tuple_cat (moved (box.x, box.y));
-  const bool is_turned = object.turned || region.angle != 0;
-  box.angle += region.angle;
-  object.place (box, decoder.one.frame_width, decoder.one.frame_height);
-  if (!is_turned)
-    object.turned.reset ();
-  for (gsize n = 0; n < object.points.size (); n += 3) {
-    const auto point = moved (object.points[n], object.points[n + 1]);
-    object.points[n] = gfloat (point[0]);
-    object.points[n + 1] = gfloat (point[1]);
-  }
-}
-
-/* The parent of objects needs a number that no other region of the frame has. */
-static gint
-ensure_number (GstBuffer *frame, GstVideoRegionOfInterestMeta *region)
-{
-  gint most = 0;
-  for (gsize n = 0; const auto *other = region_of (frame, n); n++)
-    most = std::max (most, other->id);
-  if (region->id <= 0)
-    region->id = most + 1;
-  return region->id;
-}
-
-/* Turns the region by the number that is the label of its class. */
-static void
-turn_region (GstVideoRegionOfInterestMeta *meta, const inference::Region &region,
-    const GstStructure *result)
-{
-  const double angle =
-      g_ascii_strtod (gst_structure_get_string (result, "label"), nullptr);
-  GstStructure *found = gst_video_region_of_interest_meta_get_param (meta, "detection");
-  if (!found || angle == 0)
-    return;
-  const bool is_across = std::fabs (std::remainder (angle, 180)) > 45;
-  set_turned (found, {region.x, region.y, is_across ? region.height : region.width,
-                         is_across ? region.width : region.height, region.angle + angle});
-}
 
 /* The result of a class or a text, or NULL if there is none above the threshold. Objects in
  * the region become regions. */
@@ -807,14 +565,17 @@ read_region (GstOpenCLTensorDecoder *self, FormatDecoder &decoder, GstBuffer *fr
     return false;
   if (decoder.layout.is.method != Method::classification) {
     for (DetectedObject &object : objects)
-      move_to_frame (object, region, decoder);
-    attach (*self->work, decoder, frame, objects, {}, ensure_number (frame, meta), list);
+      inference::move_to_frame (
+          object, region, decoder.one.frame_width, decoder.one.frame_height);
+    inference::attach_objects (frame, decoder.names (self->work->labels), objects, {},
+        inference::ensure_number (frame, meta), list);
   } else if (!objects.empty ()) {
     result = gst_structure_new ("classification", "label", G_TYPE_STRING,
-        label_of (*self->work, decoder, objects[0].kind).c_str (), "score", G_TYPE_DOUBLE,
-        double (objects[0].score), "class-id", G_TYPE_INT, objects[0].kind, nullptr);
+        decoder.names (self->work->labels).label_of (objects[0].kind).c_str (), "score",
+        G_TYPE_DOUBLE, double (objects[0].score), "class-id", G_TYPE_INT, objects[0].kind,
+        nullptr);
     if (self->work->settings.turn_regions)
-      turn_region (meta, region, result);
+      inference::turn_region (meta, region, result);
   }
   return true;
 }
@@ -824,7 +585,7 @@ decode_region (GstOpenCLTensorDecoder *self, GstBuffer *frame,
     const inference::NetworkRun &run, gsize place, GValue *list, GError **error)
 {
   const inference::Region &region = run.regions[place];
-  GstVideoRegionOfInterestMeta *meta = region_of (frame, region.number);
+  GstVideoRegionOfInterestMeta *meta = inference::region_of (frame, region.number);
   FormatDecoder *decoder = decoder_for (self, run.format, error);
   GstStructure *result;
   if (!decoder)
@@ -843,7 +604,7 @@ decode_region (GstOpenCLTensorDecoder *self, GstBuffer *frame,
     self->work->known[region.identity].result = {
         gst_structure_copy (result), gst_structure_free};
   if (result)
-    attach_result (frame, meta, result, list);
+    inference::attach_result (frame, meta, result, list);
   return true;
 }
 
@@ -858,7 +619,8 @@ attach_known (DecoderWork &work, GstBuffer *frame,
   for (const inference::NetworkRun &run : runs)
     for (const inference::Region &region : run.regions)
       fresh.insert (region.number);
-  for (gsize n = 0; GstVideoRegionOfInterestMeta *meta = region_of (frame, n); n++) {
+  for (gsize n = 0; GstVideoRegionOfInterestMeta *meta = inference::region_of (frame, n);
+       n++) {
     const GstStructure *found =
         gst_video_region_of_interest_meta_get_param (meta, "detection");
     guint identity = 0;
@@ -869,7 +631,8 @@ attach_known (DecoderWork &work, GstBuffer *frame,
       continue;
     known->second.seen = work.frames;
     if (fresh.count (n) == 0)
-      attach_result (frame, meta, gst_structure_copy (known->second.result.get ()), list);
+      inference::attach_result (
+          frame, meta, gst_structure_copy (known->second.result.get ()), list);
   }
   for (auto one = work.known.begin (); one != work.known.end ();)
     one = work.frames - one->second.seen > kept_frames ? work.known.erase (one) : ++one;
