@@ -51,7 +51,7 @@ private:
   NetworkOptions options;
   GstVideoInfo video = {};
   RegionChoice choice;
-  bool is_open = false; /* the width follows from the regions */
+  bool is_open = false;               /* the width follows from the regions */
   gint64 height = 0, least_width = 0; /* of the input */
   std::vector<Sized> networks;
   std::map<guint, Identity> identities;

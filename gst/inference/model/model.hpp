@@ -57,8 +57,8 @@ struct Body {
 
 struct Model : Body {
   std::string file;
-  gint64 opset = 0;  /* version of ONNX's own operators */
-  guint64 bytes = 0; /* of the file and its external data */
+  gint64 opset = 0;                            /* version of ONNX's own operators */
+  guint64 bytes = 0;                           /* of the file and its external data */
   std::map<std::string, std::string> metadata; /* of the network's author */
   /* Inputs and initializers that the file stores as bfloat16, and this as float32 */
   std::set<std::string> bfloat16;
