@@ -67,6 +67,7 @@ FACES = {"fit": "letterbox", "class-confidence-threshold": "0.5", "iou-threshold
 OF_LINES = {"regions": "objects", "region-labels": "text", "fit": "line", "colors": "bgr",
             "max-regions": "1000", "letterbox-color": "0xff808080", "mean": "0.5",
             "deviation": "0.5"}
+OF_TEXT = "--precision", "--threshold", "--top", "--track"
 # Options of the tool that fetches, and properties of each network: those of the regions that one
 # finds are in the same order
 FETCHED = {
@@ -117,6 +118,10 @@ def parse_arguments(words):
     if bool(asked.files) == bool(asked.camera):
         raise Refused(f"--camera {asked.camera}: beside {asked.files[0]}" if asked.files else
                       "expected FILE or --camera (see --help)")
+    if asked.network == "text" and not asked.model:
+        for option, name, _, _ in OF_NETWORK + OF_DECODER:
+            if getattr(asked, name) and option not in OF_TEXT:
+                raise Refused(f"{option}: not with --network text, whose networks have their own")
     return asked
 
 
@@ -311,11 +316,12 @@ def stage_of(model, properties, number, is_last):
 
 def words_of(asked, networks, file, end):
     """Returns the parts of the launch line, whose frames go to `end`. Options are of the first
-    network, but for the threshold, which is of the last one."""
+    network, but for the threshold, which is of the last one, and the precision of all."""
     stages = [dict(properties) for _, properties in networks]
     for _, name, _, _ in OF_NETWORK + OF_DECODER:
-        if getattr(asked, name):
-            stages[-1 if name == "class-confidence-threshold" else 0][name] = getattr(asked, name)
+        which = {"class-confidence-threshold": stages[-1:], "precision": stages}
+        for stage in which.get(name, stages[:1]) if getattr(asked, name) else ():
+            stage[name] = getattr(asked, name)
     source = ["v4l2src name=source", Value("device", asked.camera)] if asked.camera else \
         ["filesrc name=source", Value("location", str(file)), "! decodebin"]
     # Boxes are drawn in 8 bits.
