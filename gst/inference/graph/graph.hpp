@@ -100,6 +100,14 @@ struct AttentionOp {
   double scale = 1;
 };
 
+/* Squeeze and excitation (Hu et al., Squeeze-and-excitation networks, 2018): input 0, images of
+ * channels, times `outer` of `inner` of its means, which are 1x1 convolutions. Input 1 has the means, or is input 0, whose means
+ * are then computed with the rest. Input 2 has both weights and biases, in single precision:
+ * [hidden][channels], [hidden], [hidden][channels], [channels]. */
+struct ExciteOp {
+  ConvolutionOp inner, outer;
+};
+
 /* (x - mean) / sqrt (variance + epsilon) [* input 1 [+ input 2]] along the last dimension.
  * Inputs 1 and 2 have one number for each element along it. */
 struct NormalizeOp {
@@ -188,7 +196,7 @@ struct RecurrentOp {
 
 using What = std::variant<ViewOp, ElementwiseOp, ConvolutionOp, WindowOp, ReduceOp,
     SoftmaxOp, ProductOp, AttentionOp, NormalizeOp, ResampleOp, ConcatOp, IndexOp, TopOp,
-    ScanOp, GridOp, RegionOp, SuppressOp, RecurrentOp>;
+    ScanOp, GridOp, RegionOp, SuppressOp, RecurrentOp, ExciteOp>;
 
 struct Operation {
   std::string name; /* of the node or nodes that it comes from */
@@ -227,4 +235,6 @@ struct Pass {
 extern const std::vector<Pass> passes;
 
 void run_passes (Graph &graph);
+/* For GPUs: squeeze and excitation in one operation */
+void fuse_excitation (Graph &graph);
 } // namespace inference

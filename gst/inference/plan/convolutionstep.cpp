@@ -1,10 +1,10 @@
-/* Convolutions with constant filters, by the methods of openclconvolve
+/* Convolutions with constant filters, by the methods of openclconvolve, and squeeze and excitation
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "step.hpp"
+#include "kernelstep.hpp"
 
-#include <gst/convolution/convolver.hpp>
+#include <gst/convolution/convolvestages.hpp>
 
 #include <algorithm>
 
@@ -166,5 +166,49 @@ make_convolution_step (
 {
   auto step = std::make_unique<ConvolutionStep> ();
   return step->create (request, what, error) ? std::move (step) : nullptr;
+}
+
+StepPointer
+make_excite_step (const StepRequest &request, const ExciteOp &what, GError **error)
+{
+  const Tensor &input = request.inputs[0], &squeezed = request.inputs[1],
+               &output = request.outputs[0];
+  const gsize channels = gsize (input.shape[1]), images = gsize (input.shape[0]);
+  const gsize hidden = gsize (request.inputs[2].count ()) / (2 * channels + 1);
+  const gsize pixels = gsize (input.shape[2] * input.shape[3]),
+              pooled = gsize (squeezed.shape[2] * squeezed.shape[3]);
+  const gsize lanes = 4, slice = 32, team = 16; /* as in the kernel */
+  std::vector<cl_long> strides;
+  for (const Tensor *tensor : {&input, &squeezed, &output})
+    strides.insert (strides.end (), tensor->strides.begin (), tensor->strides.end ());
+  const gsize group = opencl::largest_group (request.context) < 256 ? 128 : 256;
+  /* Means that are there already cost little to read again. */
+  const gsize run = pooled > 1 ? pixels : 4,
+              pixels_of_group = run * group * lanes / slice;
+  const gsize groups = (pixels + pixels_of_group - 1) / pixels_of_group
+                       * ((channels + slice - 1) / slice) * images;
+  compute::Finishing finishing;
+  finishing.type = output.type;
+  const std::string options = compute::number_options (input.type, finishing)
+                              + macro ("GROUP", gint64 (group))
+                              + macro ("LANES", gint64 (lanes));
+  auto step = std::make_unique<CallStep> (request.context);
+  const cl_mem table = step->table (strides, error);
+  const auto numbers_of = [] (const ConvolutionOp &of) {
+    return cl_float4{{of.a, of.b, of.low, of.high}};
+  };
+  return table
+                 && step->add ("/org/freedesktop/gstreamer/opencl/convolution/excite.cl",
+                     "excite", options, groups * group, group, error, input, squeezed,
+                     request.inputs[2], output, table, cl_int (input.shape[3]),
+                     cl_int (pixels), cl_int (pooled), cl_int (run), cl_int (channels),
+                     cl_int (images), numbers_of (what.inner),
+                     cl_int (what.inner.activation), cl_int (hidden),
+                     numbers_of (what.outer), cl_int (what.outer.activation),
+                     opencl::LocalMemory{4 * channels}, opencl::LocalMemory{4 * hidden},
+                     opencl::LocalMemory{
+                         4 * std::max ({channels, group * lanes, hidden * team})})
+             ? std::move (step)
+             : nullptr;
 }
 } // namespace inference

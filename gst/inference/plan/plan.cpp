@@ -224,6 +224,8 @@ make_step (const StepRequest &request, GError **error)
     return make_suppress_step (request, *suppress, error);
   if (auto *recurrent = std::get_if<RecurrentOp> (&what))
     return make_recurrent_step (request, *recurrent, error);
+  if (auto *excite = std::get_if<ExciteOp> (&what))
+    return make_excite_step (request, *excite, error);
   if (std::holds_alternative<ProductOp> (what))
     return make_product_step (request, error);
   g_return_val_if_reached (nullptr);
@@ -297,6 +299,8 @@ Plan::create (GstOpenCLContext *context, const Model &model, const PlanOptions &
   if (!graph)
     return nullptr;
   run_passes (*graph);
+  if (!compute::convolves_on_cpu (context))
+    fuse_excitation (*graph);
   if (!check_steps (*graph, error))
     return nullptr;
   if (options.precision == Precision::half)

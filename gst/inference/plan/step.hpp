@@ -90,6 +90,8 @@ StepPointer make_region_step (
     const StepRequest &request, const RegionOp &what, GError **error);
 StepPointer make_suppress_step (
     const StepRequest &request, const SuppressOp &what, GError **error);
+StepPointer make_excite_step (
+    const StepRequest &request, const ExciteOp &what, GError **error);
 StepPointer make_recurrent_step (
     const StepRequest &request, const RecurrentOp &what, GError **error);
 

@@ -728,6 +728,102 @@ TEST (test_inference_residual_block_is_right)
   expect_near (run (residual_block (), {x}, Precision::half), expected, 5e-3);
 }
 
+/* Squeeze and excitation behind a depthwise convolution of one tap. `pools`: another operation
+ * reads the result, so that its channels are adjacent in memory. */
+struct Excited {
+  gint64 channels, hidden, height, width, stride;
+  bool pools;
+};
+
+static OnnxModel
+squeeze_and_excite (const Excited &row, gint64 rows, gint64 columns)
+{
+  const gint64 c = row.channels, h = row.hidden;
+  OnnxModel model;
+  model.input ("x", {2, c, row.height, row.width}).output ("y", {2, c, rows, columns});
+  model.constant ("w", {c, 1, 1, 1}, noise (gsize (c), 1));
+  model.constant ("inner", {h, c, 1, 1}, noise (gsize (c * h), 2));
+  model.constant ("inner_bias", {h}, noise (gsize (h), 3));
+  model.constant ("outer", {c, h, 1, 1}, noise (gsize (c * h), 4));
+  model.constant ("outer_bias", {c}, noise (gsize (c), 5));
+  model.node (
+      "Conv", {"x", "w"}, {"d"}, {{"group", c}, {"strides", {row.stride, row.stride}}});
+  model.node ("GlobalAveragePool", {"d"}, {"m"});
+  model.node ("Conv", {"m", "inner", "inner_bias"}, {"i"});
+  model.node ("LeakyRelu", {"i"}, {"l"}, {{"alpha", 0.25f}});
+  model.node ("Conv", {"l", "outer", "outer_bias"}, {"o"}).node ("Sigmoid", {"o"}, {"s"});
+  model.node ("Mul", {"s", "d"}, {row.pools ? "e" : "y"});
+  if (row.pools)
+    model.node ("MaxPool", {"e"}, {"y"}, {{"kernel_shape", {1, 1}}});
+  return model;
+}
+
+/* The same of one image in double precision. `y` has its means, and then the result. */
+static void
+excite_image (const Excited &row, std::vector<std::vector<double>> &y)
+{
+  const std::vector<float> inner = noise (gsize (row.channels * row.hidden), 2),
+                           inner_bias = noise (gsize (row.hidden), 3),
+                           outer = noise (gsize (row.channels * row.hidden), 4),
+                           outer_bias = noise (gsize (row.channels), 5);
+  std::vector<double> means, hidden;
+  for (const auto &plane : y)
+    means.push_back (
+        std::accumulate (plane.begin (), plane.end (), 0.0) / double (plane.size ()));
+  for (gsize h = 0; h < inner_bias.size (); h++) {
+    double sum = double (inner_bias[h]);
+    for (gsize c = 0; c < means.size (); c++)
+      sum += double (inner[h * means.size () + c]) * means[c];
+    hidden.push_back (sum < 0 ? sum / 4 : sum);
+  }
+  for (gsize c = 0; c < means.size (); c++) {
+    double sum = double (outer_bias[c]);
+    for (gsize h = 0; h < hidden.size (); h++)
+      sum += double (outer[c * hidden.size () + h]) * hidden[h];
+    for (double &value : y[c])
+      value /= 1 + std::exp (-sum);
+  }
+}
+
+static void
+check_excited (const Excited &row)
+{
+  const gint64 rows = (row.height + row.stride - 1) / row.stride,
+               columns = (row.width + row.stride - 1) / row.stride;
+  const std::vector<float> x = noise (
+                               gsize (2 * row.channels * row.height * row.width), 7),
+                           w = noise (gsize (row.channels), 1);
+  std::vector<double> expected;
+  for (gint64 image = 0; image < 2; image++) {
+    std::vector<std::vector<double>> y (gsize (row.channels));
+    for (gint64 c = 0; c < row.channels; c++)
+      for (gint64 n = 0; n < rows * columns; n++)
+        y[gsize (c)].push_back (
+            double (w[gsize (c)])
+            * double (x[gsize (
+                ((image * row.channels + c) * row.height + n / columns * row.stride)
+                    * row.width
+                + n % columns * row.stride)]));
+    excite_image (row, y);
+    for (const auto &plane : y)
+      expected.insert (expected.end (), plane.begin (), plane.end ());
+  }
+  const OnnxModel model = squeeze_and_excite (row, rows, columns);
+  gsize steps;
+  expect_near (run (model, {x}, Precision::single, &steps), expected, 3e-6);
+  expect_near (run (model, {x}, Precision::half), expected, 5e-3);
+  if (runs_as_gpu () && row.pools && row.channels % 4 == 0)
+    fail_unless_equals_int (steps, rows * columns <= 256 ? 3 : 4);
+}
+
+TEST (test_inference_squeezes_and_excites)
+{
+  for (const Excited &row : {Excited{40, 10, 14, 14, 1, true}, {7, 3, 5, 9, 2, true},
+           {68, 5, 1, 1, 1, true}, {13, 5, 6, 6, 1, true}, {12, 4, 23, 17, 1, true},
+           {1100, 33, 4, 3, 2, true}, {5, 1, 20, 19, 1, false}})
+    check_excited (row);
+}
+
 TEST (test_inference_chain_of_elements_is_one_kernel)
 {
   OnnxModel model;
