@@ -13,7 +13,10 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#undef ACTIVATION /* each of the products has its own */
+/* Each of the products has its own. */
+#undef ACTIVATION
+#define ACTIVATION activation
+#define ACTIVATION_ARGUMENT , int activation
 #include "convolve.clh"
 
 #define SLICE 32

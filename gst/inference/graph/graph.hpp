@@ -101,9 +101,10 @@ struct AttentionOp {
 };
 
 /* Squeeze and excitation (Hu et al., Squeeze-and-excitation networks, 2018): input 0, images of
- * channels, times `outer` of `inner` of its means, which are 1x1 convolutions. Input 1 has the means, or is input 0, whose means
- * are then computed with the rest. Input 2 has both weights and biases, in single precision:
- * [hidden][channels], [hidden], [hidden][channels], [channels]. */
+ * channels, times `outer` of `inner` of its means, which are 1x1 convolutions. Input 1 has the
+ * means, or is input 0, whose means are then computed with the rest. Input 2 has both weights
+ * and biases, in single precision: [hidden][channels], [hidden], [hidden][channels],
+ * [channels]. */
 struct ExciteOp {
   ConvolutionOp inner, outer;
 };

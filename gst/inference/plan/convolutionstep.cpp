@@ -181,7 +181,8 @@ make_excite_step (const StepRequest &request, const ExciteOp &what, GError **err
   std::vector<cl_long> strides;
   for (const Tensor *tensor : {&input, &squeezed, &output})
     strides.insert (strides.end (), tensor->strides.begin (), tensor->strides.end ());
-  const gsize group = opencl::largest_group (request.context) < 256 ? 128 : 256;
+  const gsize most = opencl::largest_group (request.context);
+  const gsize group = most < 256 ? 128 : most < 512 ? 256 : 512;
   /* Means that are there already cost little to read again. */
   const gsize run = pooled > 1 ? pixels : 4,
               pixels_of_group = run * group * lanes / slice;
