@@ -436,9 +436,13 @@ enqueue_search (GstOpenCLTensorDecoder *self, FormatDecoder &decoder,
   std::vector<inference::Memory> memories;
   cl_event event = nullptr;
   bool done = true;
+  /* The map of classes is behind the outputs. */
+  auto flags = [&] (gsize n) {
+    return n < decoder.one.outputs.size () ? GST_MAP_READ : GST_MAP_WRITE;
+  };
   for (gsize n = 0; done && n < run.buffers.size (); n++) {
     GstMemory *memory = gst_buffer_peek_memory (run.buffers[n].get (), 0);
-    done = gst_opencl_memory_begin (memory, queue, GST_MAP_READ, error);
+    done = gst_opencl_memory_begin (memory, queue, flags (n), error);
     if (done)
       memories.push_back ({gst_opencl_memory_get_handle (memory), 0});
   }
@@ -453,7 +457,7 @@ enqueue_search (GstOpenCLTensorDecoder *self, FormatDecoder &decoder,
     opencl::enqueue_end (queue, &event, done ? error : nullptr);
   for (gsize n = 0; n < begun; n++)
     gst_opencl_memory_end (
-        gst_buffer_peek_memory (run.buffers[n].get (), 0), queue, GST_MAP_READ, event);
+        gst_buffer_peek_memory (run.buffers[n].get (), 0), queue, flags (n), event);
   done = done && event;
   if (event)
     clReleaseEvent (event);
