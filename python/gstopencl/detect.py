@@ -118,6 +118,8 @@ def parse_arguments(words):
     if bool(asked.files) == bool(asked.camera):
         raise Refused(f"--camera {asked.camera}: beside {asked.files[0]}" if asked.files else
                       "expected FILE or --camera (see --help)")
+    if asked.method == "segmentation" and not (asked.output or asked.show):
+        raise Refused("--method segmentation: expected --output or --show, which show the pixels")
     if asked.network == "text" and not asked.model:
         for option, name, _, _ in OF_NETWORK + OF_DECODER:
             if getattr(asked, name) and option not in OF_TEXT:

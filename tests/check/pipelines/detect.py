@@ -242,6 +242,8 @@ def check_refusals():
     refused(2, "--network cats: expected faces, hands or text", "--network", "cats", "red.png")
     refused(2, "--labels: not with --network text", "--network", "text", "--labels", "mean.txt",
             "red.png")
+    refused(2, "--method segmentation: expected --output", *own, "--method", "segmentation",
+            "red.png")
     refused(2, "--output boxes.mp4: expected", *own, "--output", "boxes.mp4", "red.png")
     refused(2, "--camera /dev/video0: beside red.png", *own, "--camera", "/dev/video0", "red.png")
     refused(2, "expected FILE or --camera", *own)
