@@ -203,7 +203,7 @@ def score_of(structure):
 def in_order(found):
     """Sorts lines of text from top to bottom, and those side by side from left to right, of a page
     that is turned as most of them are."""
-    tilt = math.radians(statistics.median(one["angle"] for one in found)) if found else 0
+    tilt = math.radians(statistics.median(one.get("angle", 0) for one in found)) if found else 0
     rows = []
 
     def place(one):
@@ -220,13 +220,18 @@ def in_order(found):
 
 
 def corners_of(structure):
-    """Returns x, y of the corners of a turned box, clockwise from the upper left one of its text."""
+    """Returns x, y of the corners of a turned box, clockwise from the text's upper left one."""
     x, y, width, height, angle = (structure.get_double(name).value for name in (
         "center-x", "center-y", "turned-width", "turned-height", "angle"))
     right = complex(math.cos(math.radians(angle)), math.sin(math.radians(angle))) / 2
     corners = (complex(x, y) + (across * width + down * height * 1j) * right
                for across, down in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
     return [[round(corner.real, 1), round(corner.imag, 1)] for corner in corners]
+
+
+def numbers_of(structure, name):
+    values = structure.get_array(name)[1]
+    return [round(values.get_nth(n), 6) for n in range(values.n_values)]
 
 
 def result_of(structure):
@@ -244,9 +249,10 @@ def result_of(structure):
     if structure.get_name() == "detection":
         found["box"] = [structure.get_int(name).value for name in ("x", "y", "width", "height")]
     if structure.has_field("points"):
-        values = structure.get_array("points")[1]
-        numbers = [round(values.get_nth(n), 3) for n in range(values.n_values)]
+        numbers = numbers_of(structure, "points")
         found["points"] = [numbers[n:n + 3] for n in range(0, len(numbers), 3)]
+    if structure.has_field("embedding"):
+        found["embedding"] = numbers_of(structure.get_value("embedding"), "values")
     return found
 
 

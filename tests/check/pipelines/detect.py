@@ -220,6 +220,25 @@ def check_segments():
     assert common > .99, common
 
 
+def check_rows():
+    """The numbers of a network, and a text that it reads in the whole frame"""
+    import onnxwriter
+    steps = np.eye(3, dtype=np.float32)[[0, 1, 1, 0, 1, 2]][None]
+    network = onnxwriter.Network("steps")
+    network.input("frame", (1, 3, 64, 64))
+    network.output("steps", steps.shape)
+    nothing = network.add("ReduceMean", network.add("Mul", "frame", np.float32([0])), keepdims=0)
+    network.add("Add", steps, nothing, output="steps")
+    pathlib.Path("steps.onnx").write_bytes(network.encoded())
+    pathlib.Path("letters.txt").write_text("a\nb\n", encoding="ascii")
+    (line,) = made("--model", "steps.onnx", "--method", "ctc", "--labels", "letters.txt", "red.png")
+    assert line["objects"][0]["text"] == "aab", line
+    assert line["objects"][0]["box"] == [0, 0, WIDTH, HEIGHT], line
+    (line,) = made("--model", "mean.onnx", "--method", "embedding", "--fit", "stretch", "red.png")
+    expected = [64 * 32 / (WIDTH * HEIGHT), 0, 0]
+    assert np.allclose(line["objects"][0]["embedding"], expected, atol=1e-3), line
+
+
 def check_names():
     """Also of the model, beside which a file of labels is taken"""
     for name in HOSTILE:
@@ -282,6 +301,7 @@ with tempfile.TemporaryDirectory() as folder:
         check_detection()
         check_several()
         check_classes()
+        check_rows()
         check_points()
         check_segments()
         check_names()
