@@ -131,6 +131,7 @@ struct InferenceWork {
   inference::PictureOutput picture;
   std::unique_ptr<inference::TensorMeta> meta;
   std::unique_ptr<inference::RegionNetworks> regions; /* instead of `network` */
+  std::shared_ptr<GstBuffer> of_regions; /* (nullable): frame, before it is submitted */
   bool has_video = false;
   std::vector<opencl::AuxiliaryFrame> others; /* of the network's other inputs */
   std::shared_ptr<GstBuffer> last;            /* (nullable): frame */
@@ -506,6 +507,7 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
   if (settings.regions == Regions::objects) {
     if (!make_regions (self, work, model, options, info, error))
       return false;
+    work.of_regions = self->work->of_regions; /* caps may change between both */
     *self->work = std::move (work);
     return true;
   }
@@ -567,6 +569,8 @@ gst_opencl_inference_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
     work->network->clear_state ();
   if (work->regions && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->regions->forget ();
+  if (work->regions)
+    work->of_regions.reset (gst_buffer_ref (input), gst_buffer_unref);
   if (work->network && work->network->has_several ())
     work->last.reset (gst_buffer_ref (input), gst_buffer_unref);
 }
@@ -611,8 +615,10 @@ gst_opencl_inference_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
       GST_BASE_TRANSFORM (filter)->segment, GST_BUFFER_PTS (input->buffer));
   bool is_there = true;
   *outputs = 1;
-  if (work->regions)
-    return work->regions->run (queue, input, error);
+  if (work->regions) {
+    const auto frame = std::exchange (work->of_regions, nullptr);
+    return work->regions->run (queue, frame ? frame.get () : input->buffer, input, error);
+  }
   if (!work->network->begin_frame (queue, error)
       || (work->has_video && !work->network->put_frame (queue, input, error)))
     return FALSE;

@@ -263,11 +263,12 @@ RegionNetworks::run_batch (cl_command_queue queue, const GstOpenCLFrame *frame,
 }
 
 bool
-RegionNetworks::run (cl_command_queue queue, const GstOpenCLFrame *frame, GError **error)
+RegionNetworks::run (
+    cl_command_queue queue, GstBuffer *input, const GstOpenCLFrame *frame, GError **error)
 {
   std::map<gint64, std::vector<Region>> by_width;
   outputs = {true, {}};
-  for (const Region &region : chosen_regions (frame->buffer))
+  for (const Region &region : chosen_regions (input))
     by_width[width_for (region)].push_back (region);
   for (const auto &[width, regions] : by_width)
     for (gsize n = 0; n < regions.size (); n += gsize (options.batch)) {

@@ -23,8 +23,10 @@ public:
       std::shared_ptr<const Model> model, const NetworkOptions &options,
       const GstVideoInfo &video, const RegionChoice &choice, GError **error);
 
-  /* Runs the network on the regions that are chosen. */
-  bool run (cl_command_queue queue, const GstOpenCLFrame *frame, GError **error);
+  /* Runs the network on the regions that are chosen among those of `input`. The frame may be a
+   * copy of it, without metas. */
+  bool run (cl_command_queue queue, GstBuffer *input, const GstOpenCLFrame *frame,
+      GError **error);
   /* Adds the results of run (). */
   void attach (GstBuffer *frame);
   void forget () { identities.clear (); }

@@ -1161,6 +1161,26 @@ TEST_ROWS (test_decoder_finds_connected_regions, {0.2, 0.4, 0.5, 0.8})
   }
 }
 
+/* A frame of the host's memory is copied to the device without its metas. */
+TEST (test_decoder_finds_regions_of_copied_frames)
+{
+  Folder folder;
+  Harness net ("openclinference output=meta regions=objects model-file="
+                   + folder.write ("net.onnx",
+                       constant_model ({{"numbers", {1, 3}, {1, 2, 3}}}).bytes ())
+                   + " ! opencltensordecoder method=embedding",
+      caps_of ("RGBA", 64, 64));
+  GstBuffer *input = buffer_of (Bytes (64 * 64 * 4, 200));
+  gst_buffer_add_video_region_of_interest_meta (input, "cat", 8, 8, 16, 16);
+  const Owned<GstBuffer> frame = net.pass (input);
+  gpointer state = nullptr;
+  auto *region =
+      reinterpret_cast<GstVideoRegionOfInterestMeta *> (gst_buffer_iterate_meta_filtered (
+          frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+  fail_unless (region && region->x == 8 && region->w == 16);
+  fail_unless (gst_video_region_of_interest_meta_get_param (region, "embedding"));
+}
+
 /* --- errors, messages --- */
 
 struct Refused {
