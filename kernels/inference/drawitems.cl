@@ -15,8 +15,11 @@ typedef struct {
   int unused;
 } Item;
 
+#define BYTE(c) (color >> (8 * (c)) & 255)
+/* An opaque pixel is not read. */
 #define MIX(c, level)                                                                    \
-  level = convert_uchar_rte (mix ((float)level, (float)(color >> (8 * (c)) & 255), opacity))
+  level = opacity == 1 ? BYTE (c)                                                        \
+                       : convert_uchar_rte (mix ((float)level, (float)BYTE (c), opacity))
 
 /* Stores component c. Those of chroma are stored once for several pixels: `mask` has the bits of
  * a coordinate that are 0 then. */
