@@ -107,7 +107,7 @@ options_of (LoadedModel &loaded, const InferenceSettings &settings,
   options.pads = pads_of (loaded);
   options.precision = settings.precision;
   options.layout = settings.layout;
-  /* Of regions it is that of a run. Each frame has an output. */
+  /* With regions, batch-size is the number of regions in a run, and each frame has one output. */
   options.batch = settings.regions == Regions::objects ? 1 : settings.batch_size;
   options.open.multiple = settings.open_multiple;
   options.clip_length = settings.clip_length;

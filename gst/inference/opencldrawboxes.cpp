@@ -380,9 +380,10 @@ struct Region {
   {
     const GstStructure *words = param_named ("text"),
                        *of = param_named ("classification");
-    const gchar *label = of ? gst_structure_get_string (of, "label") : nullptr;
-    if (words)
-      return gst_structure_get_string (words, "text");
+    const gchar *label = of ? gst_structure_get_string (of, "label") : nullptr,
+                *read = words ? gst_structure_get_string (words, "text") : nullptr;
+    if (read)
+      return read;
     const std::string own = text_with_score (type (), param);
     return is_class || !label ? own : own + ", " + text_with_score (label, of);
   }
@@ -401,10 +402,7 @@ static std::vector<Region>
 regions_of (GstBuffer *frame)
 {
   std::vector<Region> regions;
-  gpointer state = nullptr;
-  while (GstMeta *any = gst_buffer_iterate_meta_filtered (
-             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    auto *meta = reinterpret_cast<GstVideoRegionOfInterestMeta *> (any);
+  for (GstVideoRegionOfInterestMeta *meta : inference::region_metas_of (frame)) {
     GstStructure *object =
         gst_video_region_of_interest_meta_get_param (meta, "detection");
     GstStructure *classes =

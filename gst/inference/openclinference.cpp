@@ -539,7 +539,7 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
         options.info,
         {{}, width, height, info.width, info.height,
             inference::fit_frame (settings.fit, info.width, info.height, width, height),
-            1, {}},
+            1, model->property ("character")},
         error);
     if (!work.meta)
       return false;
@@ -567,10 +567,11 @@ gst_opencl_inference_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
   if (work->network && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->network->clear_state ();
-  if (work->regions && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
+  if (!work->regions)
+    return;
+  if (GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->regions->forget ();
-  if (work->regions)
-    work->of_regions.reset (gst_buffer_ref (input), gst_buffer_unref);
+  work->of_regions.reset (gst_buffer_ref (input), gst_buffer_unref);
   if (work->network && work->network->has_several ())
     work->last.reset (gst_buffer_ref (input), gst_buffer_unref);
 }

@@ -338,6 +338,19 @@ divide_outputs (
   return true;
 }
 
+/* Class 0 is none, and there may be one of a space behind the characters. */
+static bool
+check_characters (const FormatDecoder &made, GError **error)
+{
+  const gint64 count = gint64 (made.characters.size ()), classes = made.layout.classes;
+  return made.layout.is.method != Method::ctc
+         || (count >= 1 && count >= classes - 2 && count <= classes - 1)
+         || inference::fail (error, "method=ctc: " + std::to_string (count)
+                                        + " characters, expected `label-file` with "
+                                        + std::to_string (classes - 2) + " or "
+                                        + std::to_string (classes - 1));
+}
+
 static bool
 make_parts (GstOpenCLContext *context, FormatDecoder &made, GError **error)
 {
@@ -368,7 +381,7 @@ decoder_for (GstOpenCLTensorDecoder *self,
   if (!divide_outputs (*format, made->one, error)
       || !inference::find_layout (
           made->one, work.settings.detection, work.labels.size (), made->layout, error)
-      || !make_parts (context, *made, error))
+      || !check_characters (*made, error) || !make_parts (context, *made, error))
     return nullptr;
   const Method method = made->layout.is.method;
   if (method == Method::ctc || method == Method::embedding)
@@ -586,10 +599,10 @@ read_region (GstOpenCLTensorDecoder *self, FormatDecoder &decoder, GstBuffer *fr
 
 static bool
 decode_region (GstOpenCLTensorDecoder *self, GstBuffer *frame,
-    const inference::NetworkRun &run, gsize place, GValue *list, GError **error)
+    const inference::NetworkRun &run, gsize place, GstVideoRegionOfInterestMeta *meta,
+    GValue *list, GError **error)
 {
   const inference::Region &region = run.regions[place];
-  GstVideoRegionOfInterestMeta *meta = inference::region_of (frame, region.number);
   FormatDecoder *decoder = decoder_for (self, run.format, error);
   GstStructure *result;
   if (!decoder)
@@ -597,8 +610,7 @@ decode_region (GstOpenCLTensorDecoder *self, GstBuffer *frame,
   if (decoder->layout.is.method == Method::segmentation)
     return inference::fail (
         error, "method=segmentation: expected the outputs of whole frames");
-  if (!meta) /* an element between removed it */
-    return true;
+
   if (decoder->detector)
     decoder->detector->set_frame (region.fitted, region.width, region.height);
   if (!enqueue_search (self, *decoder, run, place, error)
@@ -615,6 +627,7 @@ decode_region (GstOpenCLTensorDecoder *self, GstBuffer *frame,
 /* Regions of known identity that the network did not get this time have their last result. */
 static void
 attach_known (DecoderWork &work, GstBuffer *frame,
+    const std::vector<GstVideoRegionOfInterestMeta *> &metas,
     const std::vector<inference::NetworkRun> &runs, GValue *list)
 {
   const guint64 kept_frames = 1000;
@@ -623,10 +636,9 @@ attach_known (DecoderWork &work, GstBuffer *frame,
   for (const inference::NetworkRun &run : runs)
     for (const inference::Region &region : run.regions)
       fresh.insert (region.number);
-  for (gsize n = 0; GstVideoRegionOfInterestMeta *meta = inference::region_of (frame, n);
-       n++) {
+  for (gsize n = 0; n < metas.size (); n++) {
     const GstStructure *found =
-        gst_video_region_of_interest_meta_get_param (meta, "detection");
+        gst_video_region_of_interest_meta_get_param (metas[n], "detection");
     guint identity = 0;
     if (!found || !gst_structure_get_uint (found, "id", &identity))
       continue;
@@ -636,7 +648,7 @@ attach_known (DecoderWork &work, GstBuffer *frame,
     known->second.seen = work.frames;
     if (fresh.count (n) == 0)
       inference::attach_result (
-          frame, meta, gst_structure_copy (known->second.result.get ()), list);
+          frame, metas[n], gst_structure_copy (known->second.result.get ()), list);
   }
   for (auto one = work.known.begin (); one != work.known.end ();)
     one = work.frames - one->second.seen > kept_frames ? work.known.erase (one) : ++one;
@@ -646,13 +658,18 @@ static bool
 decode_regions (GstOpenCLTensorDecoder *self, GstBuffer *frame,
     const std::vector<inference::NetworkRun> &runs, GValue *list, GError **error)
 {
+  const auto metas = inference::region_metas_of (frame);
   if (GST_BUFFER_IS_DISCONT (frame))
     self->work->known.clear ();
   for (const inference::NetworkRun &run : runs)
-    for (gsize n = 0; n < run.regions.size (); n++)
-      if (!decode_region (self, frame, run, n, list, error))
+    for (gsize n = 0; n < run.regions.size (); n++) {
+      const gsize number = run.regions[n].number;
+      /* An element between may have removed metas. */
+      if (number < metas.size ()
+          && !decode_region (self, frame, run, n, metas[number], list, error))
         return false;
-  attach_known (*self->work, frame, runs, list);
+    }
+  attach_known (*self->work, frame, metas, runs, list);
   return true;
 }
 

@@ -56,6 +56,17 @@ meta_info ()
 }
 } // namespace
 
+std::vector<GstVideoRegionOfInterestMeta *>
+region_metas_of (GstBuffer *frame)
+{
+  std::vector<GstVideoRegionOfInterestMeta *> metas;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+    metas.push_back (reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta));
+  return metas;
+}
+
 void
 attach_outputs (GstBuffer *frame, AttachedOutputs outputs)
 {

@@ -48,6 +48,9 @@ struct AttachedOutputs {
   std::vector<NetworkRun> runs; /* of the frame: one */
 };
 
+/* Regions of interest of the frame, in the order of their metas */
+std::vector<GstVideoRegionOfInterestMeta *> region_metas_of (GstBuffer *frame);
+
 /* Adds the outputs as a meta. It is lost when an element changes the frame. */
 void attach_outputs (GstBuffer *frame, AttachedOutputs outputs);
 /* Removes the outputs that were added last, and returns them, if there are any. */

@@ -20,17 +20,6 @@ constexpr guint64 kept_frames = 1000; /* an identity without a region is forgott
 constexpr gint64 widest = 8192;       /* pixels of an input whose width is open */
 constexpr double most_pixels = 1e6;   /* of a side of a region */
 
-std::vector<GstVideoRegionOfInterestMeta *>
-metas_of (GstBuffer *frame)
-{
-  std::vector<GstVideoRegionOfInterestMeta *> metas;
-  gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
-    metas.push_back (reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta));
-  return metas;
-}
-
 /* A region of a structure `detection` may be turned. */
 Region
 region_of (const GstVideoRegionOfInterestMeta &meta, gsize number)
@@ -64,7 +53,7 @@ detected_in (GstBuffer *frame)
   gpointer state = nullptr;
   GstAnalyticsODMtd mtd;
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (frame);
-  const auto metas = metas_of (frame);
+  const auto metas = region_metas_of (frame);
   while (relations
          && gst_analytics_relation_meta_iterate (
              relations, &state, gst_analytics_od_mtd_get_mtd_type (), &mtd)) {
@@ -88,7 +77,7 @@ std::vector<Region>
 regions_of (GstBuffer *frame)
 {
   std::vector<Region> regions;
-  for (const auto *meta : metas_of (frame))
+  for (const auto *meta : region_metas_of (frame))
     regions.push_back (region_of (*meta, regions.size ()));
 #ifdef HAVE_TENSOR_META
   for (const Detected &one : detected_in (frame))
@@ -157,10 +146,7 @@ RegionNetworks::sized_for (gint64 width, GError **error)
     return nullptr;
   const NetworkInput &input = made.network->input ();
   OutputsFormat format = {{}, input.width (), input.height (), video.width, video.height,
-      {}, options.batch, {}};
-  const auto words = model->metadata.find ("character");
-  if (words != model->metadata.end ())
-    format.characters = words->second;
+      {}, options.batch, model->property ("character")};
   made.meta = TensorMeta::create (
       context, made.network->outputs (), options.info, std::move (format), error);
   if (!made.meta)

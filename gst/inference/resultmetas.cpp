@@ -196,18 +196,6 @@ attach_result (GstBuffer *frame, GstVideoRegionOfInterestMeta *region,
 
 /* --- regions --- */
 
-GstVideoRegionOfInterestMeta *
-region_of (GstBuffer *frame, gsize number)
-{
-  gpointer state = nullptr;
-  GstMeta *meta;
-  do
-    meta = gst_buffer_iterate_meta_filtered (
-        frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
-  while (meta && number-- > 0);
-  return reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
-}
-
 void
 move_to_frame (DetectedObject &object, const Region &region, gint width, gint height)
 {
@@ -236,7 +224,7 @@ gint
 ensure_number (GstBuffer *frame, GstVideoRegionOfInterestMeta *region)
 {
   gint most = 0;
-  for (gsize n = 0; const auto *other = region_of (frame, n); n++)
+  for (const auto *other : region_metas_of (frame))
     most = std::max (most, other->id);
   if (region->id <= 0)
     region->id = most + 1;

@@ -29,8 +29,6 @@ void attach_objects (GstBuffer *frame, const ResultNames &names,
 void attach_result (GstBuffer *frame, GstVideoRegionOfInterestMeta *region,
     GstStructure *result, GValue *list);
 
-/* (nullable): the region of this number, in the order of metas */
-GstVideoRegionOfInterestMeta *region_of (GstBuffer *frame, gsize number);
 /* Sets and returns a number of the region that no other of the frame has. */
 gint ensure_number (GstBuffer *frame, GstVideoRegionOfInterestMeta *region);
 /* From pixels of a region to pixels of the frame */

@@ -255,13 +255,12 @@ Attenuation::create_for_gpu (const std::string &options, GError **error)
         + std::to_string (input.depths > usual_depths ? most_local_depths : usual_depths);
   for (group = 256; group > opencl::largest_group (context);)
     group /= 2;
-  for (;; group /= 2) {
-    const std::string all = options + averages + group_option (group);
-    if (!find_kernel.create (context, KERNELS, "find_attenuation", all, error))
-      return false;
-    if (group == 1 || find_kernel.allows (group))
-      break;
-  }
+  const bool built = opencl::build_for_group (group, {&find_kernel}, [&] {
+    return find_kernel.create (context, KERNELS, "find_attenuation",
+        options + averages + group_option (group), error);
+  });
+  if (!built)
+    return false;
   return !averages_apart ()
          || average_kernel.create (context, KERNELS, "average_intensity",
              options + group_option (group), error);

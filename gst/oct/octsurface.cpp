@@ -154,7 +154,7 @@ SurfaceWork::create (GstOpenCLContext *context, GError **error)
   group = opencl::is_cpu (context)
               ? 1
               : std::min<gsize> (256, opencl::largest_group (context));
-  for (;; group /= 2) {
+  return opencl::build_for_group (group, {&edge, &trace}, [&] {
     const std::string options =
         oct::options_of (input) + scale + " -DMAX_SLOPE=" + std::to_string (most_slope)
         + " -DLOCAL_DEPTHS=" + std::to_string (has_local_rows () ? local_depths : 0)
@@ -164,9 +164,8 @@ SurfaceWork::create (GstOpenCLContext *context, GError **error)
              {&trace, "trace_surface"}, {&locate, "locate_surfaces"}})
       if (!kernel->create (context, KERNELS, name, options, error))
         return false;
-    if (group == 1 || (edge.allows (group) && trace.allows (group)))
-      return true;
-  }
+    return true;
+  });
 }
 
 bool

@@ -108,8 +108,9 @@ find_regions (global const int *first, global const Region *regions, float thres
   add_candidate (box * map.xyxy + map.zwzw, score, 0, n, frame, candidates, number);
 }
 
-/* Left, top, right and bottom of the pixels of a region, turned by an angle about `origin`. The
- * ends of its rows are enough. All work-items of a group call it. */
+/* Left, top, right and bottom of the pixels of a region along `axis` and across it, from the
+ * upper left corner of its box. The ends of its rows are enough. All work-items of a group call
+ * it. */
 float4
 turned_extent (global const int *first, const Region *region, int root, float2 axis,
     local float4 *extents)

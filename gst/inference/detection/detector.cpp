@@ -105,20 +105,24 @@ bool
 Detector::make_kernels (
     GstOpenCLContext *context, const OutputsFormat &format, GError **error)
 {
+  const bool is_text = found.is.method == Method::text;
   group = opencl::is_cpu (context) ? 16 : 256;
   std::string options;
-  /* Fewer work-items if the device has no room for as many */
-  for (;; group /= 2) {
-    options = options_of (format, found, group);
-    if (!select.create (context, KERNELS "select.cl", "select_objects", options, error))
-      return false;
-    if (group == 1 || select.allows (group))
-      break;
-  }
-  if (found.is.method == Method::text)
+  const bool built =
+      opencl::build_for_group (group, {&select, is_text ? &turn_boxes : &select}, [&] {
+        options = options_of (format, found, group);
+        return select.create (
+                   context, KERNELS "select.cl", "select_objects", options, error)
+               && (!is_text
+                   || turn_boxes.create (
+                       context, KERNELS "regions.cl", "turn_boxes", options, error));
+      });
+  if (!built)
+    return false;
+  if (is_text)
     return opencl::create_kernels (context, KERNELS "regions.cl", options,
         {{mark, "mark_pixels"}, {join, "join_pixels"}, {measure, "measure_regions"},
-            {search, "find_regions"}, {turn_boxes, "turn_boxes"}},
+            {search, "find_regions"}},
         error);
   const char *name = found.is.method == Method::classification ? "find_classes"
                      : found.is.method == Method::segmentation ? "find_segments"

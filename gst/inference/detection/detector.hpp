@@ -53,7 +53,6 @@ public:
       cl_command_queue queue, std::vector<DetectedObject> &objects, GError **error);
 
   const OutputLayout &layout () const { return found; }
-  /* x, y and score of each key point of the objects that were read */
 
 private:
   bool make_kernels (GstOpenCLContext *context, const OutputsFormat &, GError **error);

@@ -22,7 +22,7 @@ RowReader::create (GstOpenCLContext *context, const OutputsFormat &format,
   const gsize words = gsize (is_text ? 2 * layout.count : layout.classes);
   reader->found = layout;
   reader->group = opencl::is_cpu (context) ? 16 : 256;
-  for (;; reader->group /= 2) {
+  const bool built = opencl::build_for_group (reader->group, {&reader->kernel}, [&] {
     std::string options;
     const std::pair<const char *, std::string> numbers[] = {
         {"COLUMNS", std::to_string (layout.classes)},
@@ -31,13 +31,10 @@ RowReader::create (GstOpenCLContext *context, const OutputsFormat &format,
         {"IS_LOGIT", layout.is.activation == ScoreActivation::softmax ? "1" : "0"}};
     for (const auto &[name, value] : numbers)
       opencl::define (options, name, "", value);
-    if (!reader->kernel.create (
-            context, KERNELS, is_text ? "best_of_rows" : "copy_row", options, error))
-      return nullptr;
-    if (reader->group == 1 || reader->kernel.allows (reader->group))
-      break;
-  }
-  return reader->values.create_block (context, words, error)
+    return reader->kernel.create (
+        context, KERNELS, is_text ? "best_of_rows" : "copy_row", options, error);
+  });
+  return built && reader->values.create_block (context, words, error)
                  && opencl::make_buffer (
                      context, reader->values.bytes (), reader->results, error)
              ? std::move (reader)

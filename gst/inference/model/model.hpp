@@ -60,6 +60,13 @@ struct Model : Body {
   gint64 opset = 0;                            /* version of ONNX's own operators */
   guint64 bytes = 0;                           /* of the file and its external data */
   std::map<std::string, std::string> metadata; /* of the network's author */
+
+  /* One of `metadata`, or an empty text */
+  std::string property (const char *name) const
+  {
+    const auto found = metadata.find (name);
+    return found == metadata.end () ? "" : found->second;
+  }
   /* Inputs and initializers that the file stores as bfloat16, and this as float32 */
   std::set<std::string> bfloat16;
 

@@ -297,6 +297,24 @@ create_kernels (GstOpenCLContext *context, const char *resource,
   return true;
 }
 
+/* Builds kernels for `group` work-items, or as many times half of them as all of `limited` need.
+ * `build` makes the kernels for `group`. */
+template <typename Build>
+bool
+build_for_group (
+    gsize &group, std::initializer_list<const Kernel *> limited, const Build &build)
+{
+  for (;; group /= 2) {
+    bool fits = true;
+    if (!build ())
+      return false;
+    for (const Kernel *kernel : limited)
+      fits = fits && kernel->allows (group);
+    if (fits || group == 1)
+      return true;
+  }
+}
+
 /* A kernel with one variant for each alignment of its frame arguments. All their offsets
  * and strides are multiples of the build option ALIGNMENT. A variant is built at its
  * first use. */

@@ -181,13 +181,29 @@ def check_text():
     pathlib.Path("text.onnx").write_bytes(text_network().encoded())
     letters = {"-": (0, 0, 0), "a": (255, 0, 0), "é": (0, 255, 0), " ": (0, 0, 255)}
     frames = np.zeros((1, HEIGHT, WIDTH, 3), np.uint8)
+    second = f"{DETECT} ! {SECOND.replace('second', 'text')} max-regions=1"
     for steps, expected in (("aa-aéé  a", "aaé a"), ("-" * 9, ""), ("ééé      ", "é ")):
         steps = (steps + "-" * 40)[:40]
         frames[0, 20:60, 10:50] = np.array([letters[step] for step in steps])
-        (objects,) = play(frames, f"{DETECT} ! {SECOND.replace('second', 'text')} max-regions=1 ! "
-                                  "opencltensordecoder method=ctc label-file=letters.txt")
+        (objects,) = play(frames, f"{second} ! opencltensordecoder method=ctc "
+                                  "label-file=letters.txt")
         found = [one["text"]["text"] for one in objects]
         assert found == ([expected] if expected else []), (found, expected)
+    for whole in second, "openclinference model-file=text.onnx output=meta":
+        try:
+            play(frames, f"{whole} ! opencltensordecoder method=ctc")
+        except AssertionError as error:
+            assert "expected `label-file` with 2 or 3" in str(error), error
+        else:
+            raise AssertionError("text without characters")
+    # The network's own characters, also for whole frames
+    entry = b"".join(onnxwriter.field(n, text) for n, text in ((1, "character"), (2, "a\né")))
+    pathlib.Path("text.onnx").write_bytes(text_network().encoded() + onnxwriter.field(14, entry))
+    (objects,) = play(frames, f"{second} ! opencltensordecoder method=ctc")
+    assert [one["text"]["text"] for one in objects] == ["é "], objects
+    (objects,) = play(frames[:, 40:41, 10:50], "openclinference model-file=text.onnx output=meta ! "
+                                               "opencltensordecoder method=ctc")
+    assert [one["text"]["text"] for one in objects] == ["é "], objects
 
 
 def text_network():
