@@ -567,11 +567,10 @@ gst_opencl_inference_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
   if (work->network && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->network->clear_state ();
-  if (!work->regions)
-    return;
-  if (GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
+  if (work->regions && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->regions->forget ();
-  work->of_regions.reset (gst_buffer_ref (input), gst_buffer_unref);
+  if (work->regions)
+    work->of_regions.reset (gst_buffer_ref (input), gst_buffer_unref);
   if (work->network && work->network->has_several ())
     work->last.reset (gst_buffer_ref (input), gst_buffer_unref);
 }
