@@ -9,8 +9,9 @@ function says so. numpy.matrix is an array of two axes. Masked arrays and other 
 Where the device works in the host's memory, arrays of `empty ()` and results are not copied either.
 A result is a view of GStreamer's memory and read-only: `copy ()` makes one that can be written.
 
-Each combination of function, shapes and types has a pipeline that is kept for the next call; all
-use one OpenCL context. Calls from several threads run at the same time if their pipelines differ.
+Each combination of function, types and numbers of dimensions has pipelines that are kept for the
+next calls, one for each of a few shapes; all use one OpenCL context. Calls from several threads run
+at the same time if their pipelines differ.
 Every function raises DeviceError with the message of the element that failed, such as the line of
 the OpenCL compiler, and TypeError or ValueError for an operand that no element takes. In a child
 process that was forked after a call in its parent, each is a DeviceError.
@@ -36,7 +37,7 @@ from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
 from .memory import Mapped, buffer_of  # noqa: E402
 from .view.properties import write_text  # noqa: E402
 
-KEPT = 32  # pipelines
+KEPT, SHAPES = 32, 3  # pipelines, and those of them that differ in the shapes of operands alone
 PAGE = 4096
 POLL = 100 * Gst.MSECOND
 HOST_UNIFIED_MEMORY, MEM_BASE_ADDR_ALIGN, DOUBLE_FP_CONFIG = 0x1035, 0x1019, 0x1032
@@ -95,22 +96,24 @@ class Device:
             np.save(path, array)
         return path
 
-    def engine(self, key, make):
-        """Returns the engine of this key, which is then the one that was used last."""
+    def engine(self, key, shapes, make):
+        """Returns the engine of this key and these shapes, which is then the one that was used last.
+        With many other shapes, it is the one of them that was not used for the longest time."""
         with self.lock:
-            engine = self.engines.pop(key, None) or make()
-            self.engines[key] = engine
+            others = [other for other in self.engines if other[0] == key]
+            last = others[0] if len(others) >= SHAPES else None
+            engine = self.engines.pop((key, shapes), None) or self.engines.pop(last, None) or make()
+            self.engines[key, shapes] = engine
             dropped = [self.engines.pop(next(iter(self.engines)))
                        for _ in range(len(self.engines) - KEPT)]
         for old in dropped:
             old.close()
         return engine
 
-    def drop(self, key):
+    def drop(self, engine):
         with self.lock:
-            engine = self.engines.pop(key, None)
-        if engine:
-            engine.close()
+            self.engines = {key: kept for key, kept in self.engines.items() if kept is not engine}
+        engine.close()
 
 
 current = []  # the Device in use, once there is one
@@ -149,8 +152,8 @@ def clear():
         return
     with current_lock:
         old = current.pop() if current else None
-    for key in [*old.engines] if old else []:
-        old.drop(key)
+    for engine in [*old.engines.values()] if old else []:
+        old.drop(engine)
 
 
 atexit.register(clear)
@@ -191,6 +194,7 @@ class Operand:
             raise ValueError(f"{name}: the array belongs to another OpenCL context: call "
                              "gstopencl.use (array.context) before")
         self.caps = tensors_caps(self.dtype.str[1:], self.shape, 0, FEATURE * self.is_on_device)
+        self.kind = self.dtype, len(self.shape), self.is_on_device
 
     def buffer(self):
         if self.result or self.is_remote:
@@ -287,6 +291,7 @@ class Engine:
 
     def __init__(self, used, factory, properties, operands):
         self.lock, self.arguments, self.is_closed = threading.Lock(), None, False
+        self.caps = []
         self.pipeline, self.element = Gst.Pipeline(), made(factory)
         download, self.sink = made("opencldownload"), made("appsink")
         for name in "sync", "async":
@@ -329,21 +334,32 @@ class Engine:
         self.pipeline.set_state(Gst.State.PLAYING)
         segment = Gst.Segment()
         segment.init(Gst.Format.TIME)
-        for pad, operand in self.fed(operands):
+        self.caps = []
+        for pad, _ in self.fed(operands):
             pad.set_active(True)
             pad.push_event(Gst.Event.new_stream_start(pad.get_name()))
-            pad.push_event(Gst.Event.new_caps(Gst.Caps.from_string(operand.caps)))
+        self.set_caps(operands)
+        for pad, _ in self.fed(operands):
             pad.push_event(Gst.Event.new_segment(segment))
+
+    def set_caps(self, operands):
+        caps = [operand.caps for operand in operands.values()]
+        if caps != self.caps:
+            for pad, operand in self.fed(operands):
+                pad.push_event(Gst.Event.new_caps(Gst.Caps.from_string(operand.caps)))
+        self.caps = caps
 
     def fed(self, operands):
         """The element computes in the thread that pushes to the first pad, so that it is the last."""
         return reversed(list(zip(self.pads, operands.values())))
 
     def call(self, operands, arguments):
-        """Returns the results as views of GStreamer's memory, None if the engine is closed."""
+        """Returns the results as views of GStreamer's memory, None if the engine is closed, as it is
+        after a failure."""
         with self.lock:
             if self.is_closed:
                 return None
+            self.is_closed = True
             structure = structure_with(arguments)
             text = structure.to_string()  # lists may change, and 0.0 == -0.0
             is_first, is_changed = self.arguments is None, self.arguments != text
@@ -354,16 +370,19 @@ class Engine:
                 self.pipeline.set_state(Gst.State.NULL)
             if is_first or not self.pads:
                 self.start(operands)
+            self.set_caps(operands)
             # The element keeps its inputs until the next ones come.
             self.kept = [operand.array for operand in operands.values() if operand.is_wrapped]
             flows = [pad.push(operand.buffer()) for pad, operand in self.fed(operands)]
             sample = self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
                                  is_changed and not is_first)
             try:
-                return views_of(sample)
+                views = views_of(sample)
             except RuntimeError as error:
                 self.check_messages(Gst.MessageType.ERROR)
                 raise DeviceError(f"{self.element.get_factory().get_name()}: {error}") from None
+            self.is_closed = False
+            return views
 
     def pulled(self, failed, is_changed):
         """Returns the next sample. New arguments that do not fit are a warning, after which the
@@ -417,16 +436,17 @@ def call_all(factory, properties, operands, arguments=None, used=None):
     """Returns a list of all results."""
     used = used or device()
     properties = {name: text_of(value) for name, value in properties.items() if value is not None}
-    key = factory, *properties.items(), *((name, each.caps) for name, each in operands.items())
-    try:
-        result = None
-        while result is None:
-            engine = used.engine(key, lambda: Engine(used, factory, properties, operands))
+    key = factory, *properties.items(), *((name, each.kind) for name, each in operands.items())
+    shapes = tuple(each.shape for each in operands.values())
+    result = None
+    while result is None:
+        engine = used.engine(key, shapes, lambda: Engine(used, factory, properties, operands))
+        try:
             result = engine.call(operands, arguments or {})
-        return result
-    except BaseException:
-        used.drop(key)
-        raise
+        except BaseException:
+            used.drop(engine)
+            raise
+    return result
 
 
 def call_program(properties, values, dtype, shape, is_kernel):

@@ -174,13 +174,13 @@ sort_arguments (
 /* --- dimensions --- */
 
 void
-find_strides (Operand &operand, gsize rank)
+find_strides (Operand &operand, const std::vector<gsize> &lengths)
 {
   gsize stride = 1;
   operand.strides.clear ();
-  for (gsize d = 0; d < rank; d++) {
+  for (gsize d = 0; d < lengths.size (); d++) {
     const gsize length = operand.array.length (d);
-    operand.strides.push_back (length == 1 ? 0 : stride);
+    operand.strides.push_back (length == lengths[d] ? stride : 0);
     stride *= length;
   }
 }
@@ -195,8 +195,7 @@ is_one_run (const Operand &operand, const std::vector<gsize> &lengths, gsize d)
   return (inner == 0 && outer == 0) || outer == inner * lengths[d];
 }
 
-/* Merges adjacent dimensions that have a common stride in all operands. Strides of
- * dimensions of length 1 do not matter. */
+/* Merges adjacent dimensions that have a common stride in all operands. */
 void
 merge_dimensions (Plan &plan)
 {
@@ -213,8 +212,6 @@ merge_dimensions (Plan &plan)
     plan.lengths[d] *= plan.lengths[d + 1];
     plan.lengths.erase (plan.lengths.begin () + gssize (d) + 1);
     for (Operand *operand : all) {
-      if (operand->strides[d] == 0)
-        operand->strides[d] = operand->strides[d + 1];
       operand->strides.erase (operand->strides.begin () + gssize (d) + 1);
       if (operand->lines > int (d))
         operand->lines--;
@@ -256,6 +253,18 @@ name_of_index (gsize dimension)
   return "i" + std::to_string (dimension);
 }
 
+/* The largest index is rounded up: the range decides about types, and so about the kernel's
+ * text, which is to be the same for arrays of many sizes. */
+Value
+value_of_index (const Plan &plan, gsize dimension)
+{
+  const gsize length = plan.output.array.length (dimension);
+  Number most = Number (length - 1);
+  for (gsize power : {31, 15, 12, 8, 0})
+    most = length <= gsize (1) << power ? Number ((gsize (1) << power) - 1) : most;
+  return integer_value (0, most, name_of_index (dimension));
+}
+
 /* The user's names hide predefined ones. */
 Names
 names_of (const Plan &plan, const std::string &options)
@@ -265,8 +274,7 @@ names_of (const Plan &plan, const std::string &options)
   names.values["frame"] = value_of_type (NumberType::u32, "frame");
   names.values["time"] = real_value ("time");
   for (gsize d = 0; d < 4; d++)
-    names.values[name_of_index (d)] =
-        integer_value (0, Number (plan.output.array.length (d) - 1), name_of_index (d));
+    names.values[name_of_index (d)] = value_of_index (plan, d);
   for (const Scalar &scalar : plan.scalars)
     names.values[scalar.name] = scalar.value;
   for (const Operand &operand : plan.operands)
@@ -309,6 +317,46 @@ lane (gsize n)
   return std::string (".s") + "0123456789abcdef"[n];
 }
 
+/* Sizes are arguments of the kernel, so that arrays of other sizes need no other program. */
+std::string
+name_of_length (gsize dimension)
+{
+  return "length_" + std::to_string (dimension);
+}
+
+std::string
+name_of_stride (const Operand &operand, gsize dimension)
+{
+  return "stride_" + std::to_string (dimension) + "_" + operand.argument;
+}
+
+/* Product of the lengths from the third on */
+gsize
+rest_of (const Plan &plan)
+{
+  gsize rest = 1;
+  for (gsize d = 2; d < plan.lengths.size (); d++)
+    rest *= plan.lengths[d];
+  return rest;
+}
+
+/* Returns the kernel's arguments of sizes by name. Strides of 0 and 1 are part of the text. */
+std::vector<std::pair<std::string, gsize>>
+sizes_of (const Plan &plan)
+{
+  std::vector<std::pair<std::string, gsize>> sizes;
+  for (gsize d = 0; d < plan.lengths.size (); d++)
+    sizes.emplace_back (name_of_length (d), plan.lengths[d]);
+  auto add_strides = [&] (const Operand &operand) {
+    for (gsize d = 1; d < plan.lengths.size (); d++)
+      if (operand.strides[d] > 0 && operand.lines != int (d))
+        sizes.emplace_back (name_of_stride (operand, d), operand.strides[d]);
+  };
+  std::for_each (plan.operands.begin (), plan.operands.end (), add_strides);
+  add_strides (plan.output);
+  return sizes;
+}
+
 std::string
 declaration (const Operand &operand, bool is_const)
 {
@@ -334,7 +382,7 @@ pointer (const Operand &operand, gsize rank, bool is_const)
       at = "(" + access + type + " *) ((" + access + "uchar *) (" + at + ") + " + index
            + " * " + operand.argument + "_stride)";
     else if (operand.strides[d] > 0)
-      at += " + " + index + " * " + std::to_string (operand.strides[d]) + "UL";
+      at += " + " + index + (d == 0 ? "" : " * " + name_of_stride (operand, d));
   }
   return "  " + access + type + " *const p_" + operand.name + " = " + at + ";\n";
 }
@@ -408,17 +456,9 @@ parameters_of (const Plan &plan)
     text += ", "
             + (scalar.value.is_real () ? real : scalar.value.type () + std::string (" "))
             + scalar.argument;
+  for (const auto &[name, size] : sizes_of (plan))
+    text += ", ulong " + name;
   return text;
-}
-
-/* Product of the lengths from the third on */
-gsize
-rest_of (const Plan &plan)
-{
-  gsize rest = 1;
-  for (gsize d = 2; d < plan.lengths.size (); d++)
-    rest *= plan.lengths[d];
-  return rest;
 }
 
 /* Declares d0 …, the indices of the work-item's first element in the result. */
@@ -428,23 +468,25 @@ indices_of (const Plan &plan)
   const gsize rank = plan.lengths.size ();
   std::string text =
       "  const size_t d0 = get_global_id (0) * " + std::to_string (plan.width) + ";\n";
-  auto leave_beyond = [&text] (const char *index, gsize length) {
-    text += std::string ("  if (") + index + " >= " + std::to_string (length)
-            + "UL)\n    return;\n";
+  auto leave_beyond = [&text] (const char *index, const std::string &length) {
+    text += std::string ("  if (") + index + " >= " + length + ")\n    return;\n";
   };
-  leave_beyond ("d0", plan.lengths[0]);
+  std::string all = "1";
+  leave_beyond ("d0", name_of_length (0));
   if (rank > 1) {
     text += "  const size_t d1 = get_global_id (1);\n";
-    leave_beyond ("d1", plan.lengths[1]);
+    leave_beyond ("d1", name_of_length (1));
   }
+  for (gsize d = 2; d < rank; d++)
+    all += " * " + name_of_length (d);
   if (rank > 2) {
     text += "  size_t rest = get_global_id (2);\n";
-    leave_beyond ("rest", rest_of (plan));
+    leave_beyond ("rest", all);
   }
   for (gsize d = 2; d < rank; d++) {
-    const std::string length = std::to_string (plan.lengths[d]) + "UL";
-    text += "  const size_t d" + std::to_string (d) + " = rest % " + length
-            + ";\n  rest /= " + length + ";\n";
+    const std::string length = name_of_length (d);
+    text += "  const size_t d" + std::to_string (d) + " = rest";
+    text += d + 1 < rank ? " % " + length + ";\n  rest /= " + length + ";\n" : ";\n";
   }
   return text;
 }
@@ -653,9 +695,9 @@ lay_out (Plan &plan, bool on_cpu)
 
   for (gsize d = 0; d < rank; d++)
     plan.lengths.push_back (plan.output.array.length (d));
-  find_strides (plan.output, rank);
+  find_strides (plan.output, plan.lengths);
   for (Operand &operand : plan.operands)
-    find_strides (operand, rank);
+    find_strides (operand, plan.lengths);
   if (!plan.uses_indices)
     merge_dimensions (plan);
   choose_width (plan, on_cpu);
@@ -692,6 +734,8 @@ task_of_expression (const std::string &expression, const ExpressionDevice &devic
 
   task.kernel = "expression";
   task.global_size = size_of (plan);
+  for (const auto &[name, size] : sizes_of (plan))
+    gst_structure_set (sorted, name.c_str (), G_TYPE_UINT64, guint64 (size), nullptr);
   task.arguments = sorted;
   task.alignment = plan.width * opencl::info_of (plan.output.array.type).size;
   for (const Operand &operand : plan.operands)

@@ -131,7 +131,15 @@ batch_stride (const Matrices &operand, gsize d)
   return stride;
 }
 
-/* Declares the arrays by their names, and the sizes as constants. */
+/* Sizes that are arguments of the kernel, so that matrices of other sizes need no other program */
+std::vector<std::pair<std::string, gint64>>
+sizes_of (const Product &product, gint64 run)
+{
+  return {{"rows", product.a.rows}, {"columns", product.b.columns},
+      {"depth", product.a.columns}, {"run", run}};
+}
+
+/* Declares the arrays by their names, and the sizes. Those of a batch are constants. */
 std::string
 definitions_of (const Product &product, gint64 run)
 {
@@ -146,22 +154,20 @@ definitions_of (const Product &product, gint64 run)
       batch += std::to_string (number) + ", ";
     stride *= gint64 (length);
   }
-  auto constant = [] (const char *name, gint64 value) {
-    return std::string (" const long ") + name + " = " + std::to_string (value) + ";";
-  };
+  std::string sizes;
+  for (const auto &[name, size] : sizes_of (product, run))
+    sizes += ", long " + name;
   auto pointer = [] (const char *name, const std::string &access, const std::string &to) {
     return " __global " + access + "STORED *restrict " + name + " = array_" + to + ";";
   };
   return "__constant long batch[] = {" + batch + "0};\n#define PARAMETERS " + input
          + a.name + (a.name == b.name ? "" : ", " + input + b.name)
-         + ", __global STORED *restrict array_output\n#define SIZES"
+         + ", __global STORED *restrict array_output" + sizes + "\n#define SIZES"
          + pointer ("a", "const ", a.name) + pointer ("b", "const ", b.name)
-         + pointer ("c", "", "output") + " long a_offset = 0, b_offset = 0, c_offset = 0;"
-         + constant ("a_row", a.columns) + constant ("a_column", 1)
-         + constant ("b_row", b.columns) + constant ("b_column", 1)
-         + constant ("c_row", b.columns) + constant ("c_column", 1)
-         + constant ("rows", a.rows) + constant ("columns", b.columns)
-         + constant ("depth", a.columns) + constant ("run", run) + "\n";
+         + pointer ("c", "", "output")
+         + " long a_offset = 0, b_offset = 0, c_offset = 0;"
+           " const long a_row = depth, b_row = columns, c_row = columns;"
+           " const long a_column = 1, b_column = 1, c_column = 1;\n";
 }
 } // namespace
 
@@ -228,6 +234,8 @@ task_of_product (const std::string &expression, const ExpressionDevice &device,
     if (path)
       gst_structure_set_value (arguments, ("array_" + operand->name).c_str (), path);
   }
+  for (const auto &[name, size] : sizes_of (product, how.run))
+    gst_structure_set (arguments, name.c_str (), G_TYPE_INT64, size, nullptr);
   task.arguments = arguments;
   return true;
 }

@@ -223,7 +223,8 @@ WorkSize::take_required_groups (GError **error)
 }
 
 /* Chooses up to 256 work-items: fewer leave a GPU idle, more hide no more latency. They go on
- * in the next dimension where rows are short, such as the four components of a pixel. */
+ * in the next dimension where rows are short, such as the four components of a pixel. Lines have
+ * always as many: drivers may compile a kernel for each size of its groups. */
 void
 WorkSize::choose_groups ()
 {
@@ -234,8 +235,8 @@ WorkSize::choose_groups ()
   local.clear ();
   for (gsize d = 0; d < global.size (); d++) {
     gsize group = 1;
-    while (2 * group * items <= max_items && group < global[d] && d < most.size ()
-           && 2 * group <= most[d])
+    while (2 * group * items <= max_items && (global.size () == 1 || group < global[d])
+           && d < most.size () && 2 * group <= most[d])
       group *= 2;
     items *= group;
     local.push_back (group);
