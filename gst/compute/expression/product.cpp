@@ -131,7 +131,8 @@ batch_stride (const Matrices &operand, gsize d)
   return stride;
 }
 
-/* Sizes that are arguments of the kernel, so that matrices of other sizes need no other program */
+/* Sizes that are arguments of the kernel, so that matrices of other sizes need no other program.
+ * Large ones are constants on a GPU: NVIDIA's code is 6 % faster then. */
 std::vector<std::pair<std::string, gint64>>
 sizes_of (const Product &product, gint64 run)
 {
@@ -141,7 +142,7 @@ sizes_of (const Product &product, gint64 run)
 
 /* Declares the arrays by their names, and the sizes. Those of a batch are constants. */
 std::string
-definitions_of (const Product &product, gint64 run)
+definitions_of (const Product &product, gint64 run, bool has_fixed_sizes)
 {
   const Matrices &a = product.a, &b = product.b;
   const std::string input = "__global const STORED *restrict array_";
@@ -154,16 +155,19 @@ definitions_of (const Product &product, gint64 run)
       batch += std::to_string (number) + ", ";
     stride *= gint64 (length);
   }
-  std::string sizes;
+  std::string parameters, constants;
   for (const auto &[name, size] : sizes_of (product, run))
-    sizes += ", long " + name;
+    if (has_fixed_sizes)
+      constants += " const long " + name + " = " + std::to_string (size) + ";";
+    else
+      parameters += ", long " + name;
   auto pointer = [] (const char *name, const std::string &access, const std::string &to) {
     return " __global " + access + "STORED *restrict " + name + " = array_" + to + ";";
   };
   return "__constant long batch[] = {" + batch + "0};\n#define PARAMETERS " + input
          + a.name + (a.name == b.name ? "" : ", " + input + b.name)
-         + ", __global STORED *restrict array_output" + sizes + "\n#define SIZES"
-         + pointer ("a", "const ", a.name) + pointer ("b", "const ", b.name)
+         + ", __global STORED *restrict array_output" + parameters + "\n#define SIZES"
+         + constants + pointer ("a", "const ", a.name) + pointer ("b", "const ", b.name)
          + pointer ("c", "", "output")
          + " long a_offset = 0, b_offset = 0, c_offset = 0;"
            " const long a_row = depth, b_row = columns, c_row = columns;"
@@ -217,11 +221,13 @@ task_of_product (const std::string &expression, const ExpressionDevice &device,
   gchar *text = gst_opencl_source_of_resource (PRODUCT_KERNELS, error);
   if (!text)
     return false;
-  task.source = definitions_of (product, how.run) + text;
+  const double flop = 2.0 * double (a.columns) * double (whole.count ());
+  const bool has_fixed_sizes = !device.is_cpu && flop > 1e10;
+  task.source = definitions_of (product, how.run, has_fixed_sizes) + text;
   g_free (text);
   task.options += how.options;
   task.kernel = how.name;
-  task.flop = 2.0 * double (a.columns) * double (whole.count ());
+  task.flop = flop;
   auto sizes = [] (const gsize (&size)[3]) {
     return std::to_string (size[0]) + "," + std::to_string (size[1]) + ","
            + std::to_string (size[2]);
@@ -235,7 +241,8 @@ task_of_product (const std::string &expression, const ExpressionDevice &device,
       gst_structure_set_value (arguments, ("array_" + operand->name).c_str (), path);
   }
   for (const auto &[name, size] : sizes_of (product, how.run))
-    gst_structure_set (arguments, name.c_str (), G_TYPE_INT64, size, nullptr);
+    if (!has_fixed_sizes)
+      gst_structure_set (arguments, name.c_str (), G_TYPE_INT64, size, nullptr);
   task.arguments = arguments;
   return true;
 }
