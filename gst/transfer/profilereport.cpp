@@ -30,9 +30,9 @@ rows_of (GstOpenCLStatistics *statistics)
   gst_opencl_statistics_foreach_time (
       statistics,
       [] (const GstOpenCLTime *time, gpointer data) {
-        static_cast<std::vector<TimeRow> *> (data)->push_back (
-            {"", time->kernel, time->layer, time->count, time->time,
-                group_text (time->group), time->local_memory, time->flop, time->bytes});
+        static_cast<std::vector<TimeRow> *> (data)->push_back ({"", time->kernel,
+            time->layer, time->count, time->time, group_text (time->group),
+            time->local_memory, time->flop, time->bytes, time->work_time});
       },
       &rows);
   gchar *name = gst_opencl_statistics_get_name (statistics);
@@ -81,7 +81,7 @@ quotient (const char *format, double value, double by)
 Cells
 cells_of (const TimeRow &row, GstClockTime total, const DeviceRates &rates)
 {
-  const double time = double (row.time), count = double (row.count);
+  const double time = double (row.work_time), count = double (row.count);
   return {row.element, row.kernel, row.layer, std::to_string (row.count),
       number ("%.3f", row.time * 1e-6), number ("%.1f", row.time * 1e-3 / row.count),
       number ("%.1f", total > 0 ? 100.0 * row.time / total : 0), row.group,

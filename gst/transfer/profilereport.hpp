@@ -20,7 +20,8 @@ struct TimeRow {
   GstClockTime time;
   std::string group;    /* "256x1x1"; empty: the driver's choice */
   guint64 local_memory; /* bytes of a work-group */
-  double flop, bytes;   /* 0: not known */
+  double flop, bytes; /* of the element or layer; 0: not known, or another kernel's row */
+  GstClockTime work_time; /* of all kernels that do this */
 };
 
 /* Rates of the device in GB/s and GFLOP/s; 0: not known */

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 /* --- statistics --- */
@@ -29,6 +30,7 @@ struct Time {
 
 struct Work {
   gdouble flop = 0, bytes = 0;
+  GstClockTime time = 0; /* of all kernels that do it */
 };
 
 /* By layer */
@@ -203,27 +205,27 @@ is_transfer (const std::string &name)
   return name[0] == '(' && name != "(clFFT)";
 }
 
-GstClockTime
-kernel_time (const Times &times, const std::string &layer)
-{
-  GstClockTime sum = 0;
-  for (const auto &[what, time] : times)
-    sum += what.second == layer && !is_transfer (what.first) ? time.time : 0;
-  return sum;
-}
-
-/* Frames of a network are the inputs and outputs of its layers, too. */
+/* Work of an element or a layer, which has one row of its kernels: that of the slowest.
+ * Frames of a network are the inputs and outputs of its layers, too. */
 Work
-share_of (const Works &works, const Times &times, const Times::value_type &entry)
+work_of (const Works &works, const Times &times, const Times::value_type &entry)
 {
   const auto &[kernel, layer] = entry.first;
   const auto found = works.find (layer);
+  Work work;
   if (is_transfer (kernel) || found == works.end ()
       || (layer.empty () && works.size () > 1))
-    return {};
-  const gdouble all = gdouble (kernel_time (times, layer));
-  const gdouble share = all > 0 ? entry.second.time / all : 0;
-  return {found->second.flop * share, found->second.bytes * share};
+    return work;
+  for (const auto &[what, sum] : times) {
+    if (what.second != layer || is_transfer (what.first))
+      continue;
+    if (std::tie (sum.time, what.first) > std::tie (entry.second.time, kernel))
+      return Work ();
+    work.time += sum.time;
+  }
+  work.flop = found->second.flop;
+  work.bytes = found->second.bytes;
+  return work;
 }
 } // namespace
 
@@ -237,10 +239,10 @@ gst_opencl_statistics_foreach_time (
   guard.unlock ();
   for (const auto &entry : times) {
     const auto &[what, sum] = entry;
-    const Work work = share_of (works, times, entry);
+    const Work work = work_of (works, times, entry);
     const GstOpenCLTime time = {what.first.c_str (), what.second.c_str (), sum.count,
         sum.time, {sum.group[0], sum.group[1], sum.group[2]}, sum.local_memory, work.flop,
-        work.bytes};
+        work.bytes, work.time};
     func (&time, user_data);
   }
 }

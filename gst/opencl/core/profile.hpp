@@ -128,11 +128,12 @@ GST_OPENCL_API void gst_opencl_statistics_mark (GstOpenCLStatistics *stats);
  * @time: time that the device worked on all of them
  * @group: work-group size of the last launch; 0 if the driver chose it
  * @local_memory: local memory of a work-group in bytes
- * @flop: floating-point operations of all of them, or 0 if they are not known
- * @bytes: bytes of their inputs and outputs, or 0
+ * @flop: floating-point operations of the element or layer, or 0 if they are not known
+ * @bytes: bytes of its inputs and outputs, or 0
+ * @work_time: time of all kernels that do this work, or 0
  *
- * Time of one element on the device. Kernels of one element and layer share its operations
- * and bytes in proportion to their times.
+ * Time of one element on the device. The slowest kernel of an element or layer has its operations
+ * and bytes.
  */
 typedef struct {
   const gchar *kernel;
@@ -142,6 +143,7 @@ typedef struct {
   gsize group[3];
   guint64 local_memory;
   gdouble flop, bytes;
+  GstClockTime work_time;
 } GstOpenCLTime;
 
 typedef void (*GstOpenCLTimeFunc) (const GstOpenCLTime *time, gpointer user_data);
