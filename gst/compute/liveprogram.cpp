@@ -32,13 +32,19 @@ program_properties ()
       {"source", "Source", "OpenCL C source (set one of location, source and expression)",
           &ProgramSettings::source, opencl::playing},
       {"expression", "Expression",
-          "Expression for each element, with operators of C and functions of OpenCL C. "
+          "Expression for each element, with operators of C, ** for powers, and "
+          "functions "
+          "of OpenCL C. "
           "Names: x (the input; inputs of a mixer have the names of its pads), the "
           "fields of arguments, frame, time, previous (the last output, at first 0), and "
           "i0 … i3 (indices of the element, innermost first). Video is 0 … 1 in each "
           "component. Types and shapes follow "
           "NumPy: integers are exact in 64 bits, and / is true division",
           &ProgramSettings::expression, opencl::playing},
+      {"complex", "Complex inputs",
+          "Names of inputs whose innermost dimension of 2 holds complex numbers, such as "
+          "x,y (expression)",
+          &ProgramSettings::complex, opencl::playing},
       {"kernel", "Kernel", "Name of the kernel (unset = the only one in the program)",
           &ProgramSettings::kernel, opencl::playing},
       {"parameters", "Parameters",
@@ -180,6 +186,31 @@ LiveProgram::read_file (const ProgramSettings &wanted, File &read, GError **erro
   return false;
 }
 
+/* Marks the inputs that `names` lists as complex. */
+static bool
+mark_complex (const std::string &names, std::vector<Stream> &streams, GError **error)
+{
+  gchar **list = g_strsplit (names.c_str (), ",", -1), **name = list;
+
+  for (; *name; name++) {
+    g_strstrip (*name);
+    auto found = std::find_if (streams.begin (), streams.end (),
+        [name] (const Stream &stream) { return stream.name == *name; });
+    if (found == streams.end () || found->is_output || found->array.length (0) != 2
+        || opencl::info_of (found->array.type).kind != 'f')
+      break;
+    found->is_complex = true;
+  }
+  const bool found_all = *name == nullptr;
+  if (!found_all)
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "complex=%s, but %s is not an input of floating-point numbers with an innermost "
+        "dimension of 2",
+        names.c_str (), *name);
+  g_strfreev (list);
+  return found_all;
+}
+
 /* Makes `previous` an operand of an expression that has it, unless an input or a field of
  * `arguments` has the name. The program adds its stream itself. */
 static bool
@@ -197,6 +228,8 @@ task_of_expression_with_state (const ProgramSettings &wanted,
       && g_regex_match_simple ("\\bprevious\\b", wanted.expression.c_str (),
           GRegexCompileFlags (0), GRegexMatchFlags (0));
 
+  if (!mark_complex (wanted.complex, operands, error))
+    return false;
   if (has_previous) {
     operands.insert (operands.end () - 1, streams.back ());
     operands[streams.size () - 1].name = "previous";
@@ -360,14 +393,14 @@ append_tensors (GstCaps *caps, const opencl::ArrayFormat &array, const GstStruct
   gst_caps_append (caps, device_caps (structure));
 }
 
-/* Appends tensors of every element type, that of `array` first. */
+/* Appends tensors of the element types from `least` on, that of `array` first. */
 void
-append_tensors_of_all_types (
-    GstCaps *caps, opencl::ArrayFormat array, const GstStructure *like)
+append_tensors_from_type (GstCaps *caps, opencl::NumberType least,
+    opencl::ArrayFormat array, const GstStructure *like)
 {
   const opencl::NumberType first = array.type;
   append_tensors (caps, array, like);
-  for (int type = 0; type <= int (opencl::NumberType::f64); type++) {
+  for (int type = int (least); type <= int (opencl::NumberType::f64); type++) {
     array.type = opencl::NumberType (type);
     if (array.type != first)
       append_tensors (caps, array, like);
@@ -523,26 +556,32 @@ GstCaps *
 outputs_of_expression (const ProgramSettings &settings, const std::vector<Stream> &inputs,
     const GstStructure *like, GError **error)
 {
-  opencl::ArrayFormat array;
+  std::vector<Stream> operands = inputs;
+  ExpressionResult made_by;
+  const opencl::ArrayFormat &array = made_by.array;
 
+  if (!mark_complex (settings.complex, operands, error))
+    return nullptr;
   if (is_product (settings.expression)) {
-    if (!array_of_product (
-            settings.expression, inputs, settings.arguments.get (), array, error))
+    if (!array_of_product (settings.expression, operands, settings.arguments.get (),
+            made_by.array, error))
       return nullptr;
     GstCaps *made = gst_caps_new_empty ();
     append_tensors (made, array, like);
     return wanted_of (made, settings, like);
   }
-  if (!shape_of_expression (inputs, settings.arguments.get (), array.shape, error))
+  if (!result_of_expression (settings.expression, settings.options, operands,
+          settings.arguments.get (), made_by, error))
     return nullptr;
-  if (!inputs.empty ())
-    array.type = inputs[0].array.type;
   GstCaps *result = gst_caps_new_empty ();
-  const bool same = !inputs.empty () && array.shape == inputs[0].array.shape;
+  const bool same = !inputs.empty () && array == inputs[0].array;
   if (same && like)
     gst_caps_append (result, device_caps (gst_structure_copy (like)));
-  append_tensors_of_all_types (result, array, like);
-  append_video (result, array.shape, like);
+  /* The input's type, float32, would be preferred to float64. */
+  append_tensors_from_type (
+      result, made_by.is_complex ? array.type : opencl::NumberType::i8, array, like);
+  if (!made_by.is_complex)
+    append_video (result, array.shape, like);
   return wanted_of (result, settings, like);
 }
 

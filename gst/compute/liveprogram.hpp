@@ -16,6 +16,7 @@ namespace compute {
 /* Common properties of the elements with user-supplied programs */
 struct ProgramSettings {
   std::string location, source, expression;
+  std::string complex; /* names of inputs, separated by commas */
   std::string kernel, parameters, options;
   opencl::Structure arguments;
   std::string global_size, local_size;

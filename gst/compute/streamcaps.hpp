@@ -38,7 +38,8 @@ struct Stream {
   bool is_video = false;
   GstVideoFormat format = GST_VIDEO_FORMAT_UNKNOWN; /* of video */
   bool is_output = false;
-  gsize offset = 0; /* of an output in the buffer of all of them, in bytes */
+  bool is_complex = false; /* the innermost 2 of `array` is real and imaginary part */
+  gsize offset = 0;        /* of an output in the buffer of all of them, in bytes */
 
   bool operator== (const Stream &other) const
   {

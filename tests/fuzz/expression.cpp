@@ -44,6 +44,7 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
     const std::string name (1, char ('a' + type));
     names.values[name] = compute::value_of_type (opencl::NumberType (type), name);
   }
+  names.values["z"] = compute::complex_value ("z");
   const std::string expression = input.take_text ();
   names.macros["M"] = input.take_text ();
   const bool translated =

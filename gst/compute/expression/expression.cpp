@@ -25,7 +25,10 @@ struct Operand {
   std::string name;     /* in the expression */
   std::string argument; /* of the kernel */
   opencl::ArrayFormat array;
-  int scale = 1; /* full scale of a video component; 1: array */
+  int scale = 1;           /* full scale of a video component; 1: array */
+  bool is_output = false;  /* the output or `previous` */
+  bool is_complex = false; /* `array` is without the innermost dimension of 2 */
+  bool has_vectors () const { return !is_complex && array.type != NumberType::f16; }
   /* In elements, innermost dimension first; 0 along dimensions that are broadcast */
   std::vector<gsize> strides;
   /* The dimension whose stride is an argument of each frame (rows of video), or -1 */
@@ -76,6 +79,13 @@ is_name (const std::string &text)
          && std::all_of (text.begin (), text.end (), is_of_name);
 }
 
+void
+make_complex (Operand &operand)
+{
+  operand.is_complex = true;
+  operand.array.shape.pop_back ();
+}
+
 Operand
 operand_of_stream (const Stream &stream)
 {
@@ -87,6 +97,9 @@ operand_of_stream (const Stream &stream)
     operand.lines = int (stream.array.shape.size ()) - 1;
   if (stream.is_video)
     operand.scale = stream.array.type == NumberType::u8 ? 255 : 65535;
+  operand.is_output = stream.is_output;
+  if (stream.is_complex)
+    make_complex (operand);
   return operand;
 }
 
@@ -163,8 +176,7 @@ sort_arguments (
     operand.name = name;
     operand.argument = prefix_of_arrays + operand.name;
     operand.array = {header.type, header.shape};
-    if (header.complex)
-      operand.array.shape.push_back (2);
+    operand.is_complex = header.complex;
     gst_structure_set_value (arguments, operand.argument.c_str (), value);
     plan.operands.push_back (operand);
   }
@@ -176,7 +188,7 @@ sort_arguments (
 void
 find_strides (Operand &operand, const std::vector<gsize> &lengths)
 {
-  gsize stride = 1;
+  gsize stride = operand.is_complex ? 2 : 1;
   operand.strides.clear ();
   for (gsize d = 0; d < lengths.size (); d++) {
     const gsize length = operand.array.length (d);
@@ -224,14 +236,14 @@ void
 choose_width (Plan &plan, bool on_cpu)
 {
   gsize largest = opencl::info_of (plan.output.array.type).size;
-  bool has_halves = plan.output.array.type == NumberType::f16;
+  bool is_single = on_cpu || plan.uses_indices || !plan.output.has_vectors ();
 
   for (const Operand &operand : plan.operands) {
     largest = std::max (largest, opencl::info_of (operand.array.type).size);
-    has_halves = has_halves || operand.array.type == NumberType::f16;
+    is_single = is_single || !operand.has_vectors ();
   }
   /* A CPU's compiler vectorizes over neighbouring work-items. */
-  const gsize most = on_cpu || has_halves || plan.uses_indices ? 1 : 16 / largest;
+  const gsize most = is_single ? 1 : 16 / largest;
   plan.width = 1;
   while (2 * plan.width <= most && plan.lengths[0] % (2 * plan.width) == 0)
     plan.width *= 2;
@@ -243,8 +255,9 @@ choose_width (Plan &plan, bool on_cpu)
 Value
 value_of_operand (const Operand &operand, const std::string &text)
 {
-  return operand.scale == 1 ? value_of_type (operand.array.type, text)
-                            : real_value (text);
+  return operand.is_complex   ? complex_value (text)
+         : operand.scale == 1 ? value_of_type (operand.array.type, text)
+                              : real_value (text);
 }
 
 std::string
@@ -382,7 +395,10 @@ pointer (const Operand &operand, gsize rank, bool is_const)
       at = "(" + access + type + " *) ((" + access + "uchar *) (" + at + ") + " + index
            + " * " + operand.argument + "_stride)";
     else if (operand.strides[d] > 0)
-      at += " + " + index + (d == 0 ? "" : " * " + name_of_stride (operand, d));
+      at += " + " + index
+            + (d > 0                 ? " * " + name_of_stride (operand, d)
+                : operand.is_complex ? " * 2"
+                                     : "");
   }
   return "  " + access + type + " *const p_" + operand.name + " = " + at + ";\n";
 }
@@ -396,6 +412,10 @@ load (const Variable &variable, gsize n, gsize width)
   const std::string type = "(" + std::string (variable.value.type ()) + ") ";
   std::string text = "v_" + operand.name + lane (n);
 
+  if (operand.is_complex)
+    return std::string ("REAL2 (vload")
+           + (operand.array.type == NumberType::f16 ? "_half2 (0, " : "2 (0, ") + p
+           + "))";
   if (operand.array.type == NumberType::f16)
     text = "vload_half (0, " + p + ")";
   else if (operand.strides[0] == 0 || width == 1)
@@ -500,6 +520,8 @@ body_of (const Plan &plan)
 
   if (plan.width == 1) {
     const std::string value = store (plan, call (plan, 0));
+    if (plan.output.is_complex)
+      return "  vstore2 (" + value + ", 0, p_" + plan.output.name + ");\n";
     return plan.output.array.type == NumberType::f16
                ? "  vstore_half_rte (" + value + ", 0, p_" + plan.output.name + ");\n"
                : "  *p_" + plan.output.name + " = " + value + ";\n";
@@ -598,11 +620,25 @@ broadcast (const std::vector<std::string> &names,
   return true;
 }
 
+/* Returns the name of what makes all floating-point numbers float64, or "". */
+static std::string
+reason_for_double (const Plan &plan)
+{
+  std::string name;
+  for (const Operand &operand : plan.operands) {
+    if (operand.array.type == NumberType::f64)
+      name = operand.name;
+  }
+  return plan.translation.has_double ? "a cast" : name;
+}
+
 bool
-shape_of_expression (const std::vector<Stream> &inputs, const GstStructure *arguments,
-    std::vector<gsize> &shape, GError **error)
+result_of_expression (const std::string &expression, const std::string &options,
+    const std::vector<Stream> &inputs, const GstStructure *arguments,
+    ExpressionResult &result, GError **error)
 {
   Plan plan;
+  std::vector<gsize> &shape = result.array.shape;
   opencl::Structure given (arguments, [] (const GstStructure *) {});
   GstStructure *unused = gst_structure_new_empty ("arguments");
 
@@ -610,7 +646,43 @@ shape_of_expression (const std::vector<Stream> &inputs, const GstStructure *argu
     plan.operands.push_back (operand_of_stream (stream));
   const bool sorted = sort_arguments (given, plan, unused, error);
   gst_structure_free (unused);
-  return sorted && result_of (plan, shape, error);
+  if (!sorted || !result_of (plan, shape, error))
+    return false;
+  plan.output.array.shape = shape;
+  /* It has the type of the output, which is complex if the rest is. */
+  plan.scalars.push_back ({"previous", "", real_value ("previous")});
+  result.is_complex = translate_expression (
+                          expression, names_of (plan, options), plan.translation, nullptr)
+                      && plan.translation.value.is_complex ();
+  if (!inputs.empty ())
+    result.array.type = inputs[0].array.type;
+  if (!result.is_complex)
+    return true;
+  result.array.type =
+      reason_for_double (plan).empty () ? NumberType::f32 : NumberType::f64;
+  shape.push_back (2);
+  return true;
+}
+
+/* Makes the output and `previous` complex. */
+static bool
+make_output_complex (Plan &plan, GError **error)
+{
+  const opencl::ArrayFormat made = plan.output.array;
+  if ((made.type != NumberType::f32 && made.type != NumberType::f64)
+      || made.length (0) != 2) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "The value of the expression is complex, but the output is of %s %s, expected "
+        "float32 or float64 with an innermost dimension of 2",
+        opencl::info_of (made.type).name, opencl::npy_shape_text (made.shape).c_str ());
+    return false;
+  }
+  make_complex (plan.output);
+  for (Operand &operand : plan.operands) {
+    if (operand.is_output)
+      make_complex (operand);
+  }
+  return true;
 }
 
 static std::vector<gsize>
@@ -622,7 +694,8 @@ without_leading_ones (const std::vector<gsize> &shape)
 }
 
 static bool
-make_plan (const std::vector<Stream> &streams, const opencl::Structure &given,
+make_plan (const std::string &expression, const std::string &options,
+    const std::vector<Stream> &streams, const opencl::Structure &given,
     GstStructure *arguments, Plan &plan, GError **error)
 {
   std::vector<gsize> shape;
@@ -632,7 +705,10 @@ make_plan (const std::vector<Stream> &streams, const opencl::Structure &given,
   plan.output = operand_of_stream (streams.back ());
   if (!sort_arguments (given, plan, arguments, error))
     return false;
-  if (!result_of (plan, shape, error))
+  if (!translate_expression (
+          expression, names_of (plan, options), plan.translation, error)
+      || (plan.translation.value.is_complex () && !make_output_complex (plan, error))
+      || !result_of (plan, shape, error))
     return false;
   /* Without an input, the expression is broadcast to the shape of the output. */
   const bool is_source = streams.size () == 1;
@@ -662,14 +738,10 @@ static bool
 choose_precision (Plan &plan, const ExpressionDevice &device, GError **error)
 {
   const opencl::NumberInfo &output = opencl::info_of (plan.output.array.type);
-  std::string name = output.type == NumberType::f64 ? "the output" : "";
+  std::string name = reason_for_double (plan);
 
-  for (const Operand &operand : plan.operands) {
-    if (operand.array.type == NumberType::f64)
-      name = operand.name;
-  }
-  if (plan.translation.has_double)
-    name = "a cast";
+  if (name.empty () && output.type == NumberType::f64)
+    name = "the output";
   plan.is_double =
       !name.empty () || (device.has_double && output.kind != 'f' && output.size >= 4);
   if (name.empty () || device.has_double)
@@ -691,7 +763,7 @@ check_names (const Plan &plan, GError **error)
 static void
 lay_out (Plan &plan, bool on_cpu)
 {
-  const gsize rank = plan.output.array.shape.size ();
+  const gsize rank = std::max (plan.output.array.shape.size (), gsize (1));
 
   for (gsize d = 0; d < rank; d++)
     plan.lengths.push_back (plan.output.array.length (d));
@@ -721,9 +793,11 @@ task_of_expression (const std::string &expression, const ExpressionDevice &devic
       stream.name = prefix_of_arrays + stream.name;
     return true;
   }
-  if (!make_plan (streams, given, sorted, plan, error) || !check_names (plan, error))
+  if (!make_plan (expression, task.options, streams, given, sorted, plan, error)
+      || !check_names (plan, error))
     return false;
   const Names names = names_of (plan, task.options);
+  plan.translation = {};
   if (!translate_expression (expression, names, plan.translation, error)
       || !choose_precision (plan, device, error))
     return false;

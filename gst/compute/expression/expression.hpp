@@ -14,9 +14,18 @@ bool broadcast (const std::vector<std::string> &names,
     const std::vector<std::vector<gsize>> &shapes, std::vector<gsize> &result,
     GError **error);
 
-/* Finds the shape to which the inputs and the arrays in `arguments` broadcast. */
-bool shape_of_expression (const std::vector<Stream> &inputs,
-    const GstStructure *arguments, std::vector<gsize> &shape, GError **error);
+/* The array that an expression makes. Complex numbers are an innermost dimension of 2. */
+struct ExpressionResult {
+  opencl::ArrayFormat array;
+  bool is_complex = false;
+};
+
+/* Finds the shape to which the inputs and the arrays in `arguments` broadcast. The type is
+ * that of the first input, or of the complex value. An expression that has mistakes counts
+ * as real. */
+bool result_of_expression (const std::string &expression, const std::string &options,
+    const std::vector<Stream> &inputs, const GstStructure *arguments,
+    ExpressionResult &result, GError **error);
 
 struct ExpressionDevice {
   bool is_cpu, has_double;

@@ -74,6 +74,36 @@ not_a_number (const std::string &, const Arguments &arguments)
   return real_value ("((real) nan ((uint) " + to_integer (arguments[0]).text + "))");
 }
 
+/* --- complex numbers --- */
+
+/* The functions of expression.clh for complex numbers end in _real2. */
+Value
+of_complex (const std::string &name, const Arguments &arguments)
+{
+  return arguments[0].is_complex ()
+             ? complex_value (call_of (name + "_real2", arguments, "real2"))
+             : of_reals (name, arguments);
+}
+
+Value
+part_of (const std::string &name, const Arguments &arguments)
+{
+  if (arguments[0].is_complex () && name == "conj")
+    return of_complex (name, arguments);
+  if (arguments[0].is_complex ())
+    return real_value (call_of (name + "_real2", arguments, "real2"));
+  return name == "angle"  ? of_reals ("atan2", {integer_constant (0), arguments[0]})
+         : name == "abs"  ? magnitude (arguments[0])
+         : name == "imag" ? integer_constant (0)
+                          : arguments[0];
+}
+
+Value
+complex_of (const std::string &, const Arguments &arguments)
+{
+  return complex_value (call_of ("(real2)", arguments, "real"));
+}
+
 /* --- relational --- */
 
 Value
@@ -162,12 +192,6 @@ clamped (const std::string &, const Arguments &arguments)
 }
 
 Value
-of_magnitude (const std::string &, const Arguments &arguments)
-{
-  return magnitude (arguments[0]);
-}
-
-Value
 of_difference (const std::string &, const Arguments &arguments)
 {
   return distance_between (arguments[0], arguments[1]);
@@ -195,8 +219,8 @@ struct Group {
 constexpr Group groups[] = {
     {{1, of_reals},
         " acos acosh acospi asin asinh asinpi atan atanh atanpi cbrt cos cosh cospi "
-        "degrees erf erfc exp exp2 exp10 expm1 fabs length lgamma log log2 log10 log1p "
-        "logb normalize radians rsqrt sign sin sinh sinpi sqrt tan tanh tanpi tgamma "},
+        "degrees erf erfc exp2 exp10 expm1 fabs length lgamma log2 log10 log1p logb "
+        "normalize radians rsqrt sign sin sinh sinpi tan tanh tanpi tgamma "},
     {{2, of_reals},
         " atan2 atan2pi copysign distance dot fdim fmax fmin fmod hypot maxmag minmag "
         "nextafter pow powr remainder step "},
@@ -224,10 +248,12 @@ constexpr Group groups[] = {
     {{2, joined}, " upsample "},
     {{2, of_extremes}, " max min "},
     {{3, clamped}, " clamp "},
-    {{1, of_magnitude}, " abs "},
+    {{2, complex_of}, " complex "},
+    {{1, of_complex, true}, " exp log sqrt "},
+    {{1, part_of, true}, " abs angle conj imag real "},
     {{2, of_difference}, " abs_diff "},
-    {{3, selected}, " select "},
-    {{3, chosen}, " where "},
+    {{3, selected, true}, " select "},
+    {{3, chosen, true}, " where "},
 };
 
 /* --- functions with a type in their name --- */

@@ -10,6 +10,7 @@ namespace compute {
 struct Function {
   gsize arguments;
   Value (*call) (const std::string &name, const std::vector<Value> &arguments);
+  bool takes_complex = false;
 };
 
 /* Returns a function of scalars without pointer arguments, or NULL. */

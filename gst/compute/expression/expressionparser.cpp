@@ -48,7 +48,7 @@ gsize
 length_of_symbol (const std::string &text)
 {
   static constexpr const char *pairs[] = {
-      "//", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||"};
+      "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||"};
   return std::any_of (std::begin (pairs), std::end (pairs),
              [&] (const char *pair) { return text.compare (0, 2, pair) == 0; })
              ? 2
@@ -145,6 +145,22 @@ private:
     return real_value ("0");
   }
 
+  /* Limits the recursion. */
+  Value nested (Value (Parser::*part) ())
+  {
+    if (depth == deepest)
+      return fail (token, "nested too deeply");
+    depth++;
+    const Value value = (this->*part) ();
+    depth--;
+    return value;
+  }
+
+  Value fail_complex (const Token &where)
+  {
+    return fail (where, quoted (where) + " does not take complex numbers");
+  }
+
   Token take ()
   {
     Token taken = token;
@@ -188,10 +204,12 @@ private:
   Value conditional ();
   Value binary (int precedence);
   Value unary ();
+  Value power ();
   Value primary ();
   Value number (const Token &where);
   Value named (const Token &where);
   Value call (const Token &where);
+  Value raised (const Token &where, const Value &base, const Value &exponent);
   Value macro (const Token &where, const std::string &replacement);
   Value parse_cast ();
   bool is_cast () const;
@@ -230,6 +248,8 @@ Parser::binary (int precedence)
       break;
     const Token symbol = take ();
     const Value right = binary (found->precedence + 1);
+    if (!found->takes_complex && common_kind ({value, right}) == Value::COMPLEX)
+      return fail_complex (symbol);
     if (found->takes_integers && (value.is_real () || right.is_real ()))
       return fail (
           symbol, quoted (symbol) + " needs integers, use a cast such as (int) x");
@@ -250,13 +270,35 @@ Parser::unary ()
   };
   while (is_unary ())
     found.push_back (take ());
-  Value value = is_cast () ? parse_cast () : primary ();
+  Value value = is_cast () ? parse_cast () : power ();
   for (; !found.empty (); found.pop_back ()) {
+    if (strchr ("!~", found.back ().text[0]) && value.is_complex ())
+      return fail_complex (found.back ());
     if (found.back ().text == "~" && value.is_real ())
       return fail (found.back (), "'~' needs an integer, use a cast such as (int) x");
     value = keep (apply_unary (found.back ().text, value));
   }
   return value;
+}
+
+/* As in Python, -x ** -y is -(x ** (-y)). */
+Value
+Parser::power ()
+{
+  const Value base = primary ();
+  if (!is_next ("**"))
+    return base;
+  const Token symbol = take ();
+  return raised (symbol, base, nested (&Parser::unary));
+}
+
+Value
+Parser::raised (const Token &where, const Value &base, const Value &exponent)
+{
+  if (exponent.is_complex () || (base.is_complex () && !exponent.is_constant ()))
+    return fail (
+        where, quoted (where) + " of complex numbers needs a constant integer exponent");
+  return keep (raise (base, exponent));
 }
 
 /* Returns true if "(" and the name of a type follow. */
@@ -280,11 +322,9 @@ Parser::parse_cast ()
   if (is_vector_type (name.text))
     return fail (name, quoted (name) + ": vectors are not supported");
   expect (")");
-  if (depth == deepest)
-    return fail (name, "nested too deeply");
-  depth++;
-  const Value value = unary ();
-  depth--;
+  const Value value = nested (&Parser::unary);
+  if (value.is_complex ())
+    return fail_complex (name);
   if (!type)
     return keep (integer_value (0, 1, truth (value)));
   made.has_double = made.has_double || type->type == opencl::NumberType::f64;
@@ -377,6 +417,13 @@ Parser::call (const Token &where)
   if (arguments.size () != function->arguments)
     return fail (where, quoted (where) + " takes " + std::to_string (function->arguments)
                             + " arguments, not " + std::to_string (arguments.size ()));
+  if (where.text == "pow")
+    return raised (where,
+        arguments[0].is_complex () ? arguments[0]
+                                   : real_value (convert (arguments[0], "real")),
+        arguments[1]);
+  if (!function->takes_complex && common_kind (arguments) == Value::COMPLEX)
+    return fail_complex (where);
   made.has_double = made.has_double || where.text.find ("_double") != std::string::npos;
   return keep (function->call (where.text, arguments));
 }

@@ -116,7 +116,8 @@ Value
 value_of_kind (
     Value::Kind kind, const Range &range, const char *type, const std::string &text)
 {
-  return kind == Value::REAL       ? real_value (text)
+  return kind == Value::COMPLEX    ? complex_value (text)
+         : kind == Value::REAL     ? real_value (text)
          : kind == Value::UNSIGNED ? unsigned_value (text)
                                    : integer_of (range, type, text);
 }
@@ -176,9 +177,10 @@ Value
 add (const std::string &symbol, const Value &a, const Value &b)
 {
   const Value::Kind kind = common_kind ({a, b});
+  if (kind == Value::COMPLEX && symbol == "*")
+    return complex_value (call ("multiply_real2", a, b, "real2"));
   if (kind != Value::INTEGER)
-    return value_of_kind (
-        kind, {}, "", infix (a, symbol, b, kind == Value::REAL ? "real" : "ulong"));
+    return value_of_kind (kind, {}, "", infix (a, symbol, b, common_type ({a, b})));
   const Range range = range_of_sum (symbol, a, b);
   if (!is_within (range, range_of_long))
     return integer_of (
@@ -190,6 +192,8 @@ add (const std::string &symbol, const Value &a, const Value &b)
 Value
 divide (const std::string &, const Value &a, const Value &b)
 {
+  if (common_kind ({a, b}) == Value::COMPLEX)
+    return complex_value (call ("divide_real2", a, b, "real2"));
   return real_value (infix (a, "/", b, "real"));
 }
 
@@ -258,7 +262,9 @@ compare (const std::string &symbol, const Value &a, const Value &b)
   const Value &other = a.kind == Value::UNSIGNED ? b : a;
   std::string text;
 
-  if (a.kind != b.kind && !a.is_real () && !b.is_real () && other.least < 0)
+  if (common_kind ({a, b}) == Value::COMPLEX)
+    text = (symbol == "==" ? "all " : "any ") + infix (a, symbol, b, "real2");
+  else if (a.kind != b.kind && a.is_integer () && b.is_integer () && other.least < 0)
     text =
         &other == &a
             ? "(compare (" + convert (a, "long") + ", " + b.text + ") " + symbol + " 0)"
@@ -309,13 +315,22 @@ value_of_text (NumberType type, const std::string &text)
 const char *
 Value::type () const
 {
-  return kind == REAL ? "real" : kind == UNSIGNED ? "ulong" : width_of ({least, most});
+  return kind == COMPLEX    ? "real2"
+         : kind == REAL     ? "real"
+         : kind == UNSIGNED ? "ulong"
+                            : width_of ({least, most});
 }
 
 Value
 real_value (const std::string &text)
 {
   return {Value::REAL, 0, 0, text};
+}
+
+Value
+complex_value (const std::string &text)
+{
+  return {Value::COMPLEX, 0, 0, text};
 }
 
 Value
@@ -347,8 +362,10 @@ integer_constant (Number number)
 std::string
 convert (const Value &value, const char *type)
 {
-  return has_type (value, type) ? value.text
-                                : "(" + std::string (type) + ") " + value.text;
+  if (has_type (value, type))
+    return value.text;
+  return strcmp (type, "real2") == 0 ? "(real2) ((real) " + value.text + ", 0)"
+                                     : "(" + std::string (type) + ") " + value.text;
 }
 
 Value
@@ -383,6 +400,8 @@ std::string
 stored (const Value &value, NumberType type)
 {
   const opencl::NumberInfo &number = opencl::info_of (type);
+  if (value.is_complex ())
+    return "convert_" + std::string (number.opencl) + "2 (" + value.text + ")";
   if (type == NumberType::f16)
     return "(float) " + value.text;
   if (number.kind == 'f')
@@ -395,7 +414,7 @@ stored (const Value &value, NumberType type)
 std::string
 truth (const Value &value)
 {
-  return "(" + value.text + " != 0)";
+  return (value.is_complex () ? "any (" : "(") + value.text + " != 0)";
 }
 
 Value::Kind
@@ -437,25 +456,25 @@ const BinaryOperator *
 binary_operator (const std::string &symbol)
 {
   static constexpr BinaryOperator operators[] = {
-      {"*", 10, false, add},
-      {"/", 10, false, divide},
-      {"//", 10, false, divide_whole},
-      {"%", 10, false, divide_whole},
-      {"+", 9, false, add},
-      {"-", 9, false, add},
-      {"<<", 8, true, shift},
-      {">>", 8, true, shift},
-      {"<", 7, false, compare},
-      {"<=", 7, false, compare},
-      {">", 7, false, compare},
-      {">=", 7, false, compare},
-      {"==", 6, false, compare},
-      {"!=", 6, false, compare},
-      {"&", 5, true, combine_bits},
-      {"^", 4, true, combine_bits},
-      {"|", 3, true, combine_bits},
-      {"&&", 2, false, combine_truths},
-      {"||", 1, false, combine_truths},
+      {"*", 10, false, true, add},
+      {"/", 10, false, true, divide},
+      {"//", 10, false, false, divide_whole},
+      {"%", 10, false, false, divide_whole},
+      {"+", 9, false, true, add},
+      {"-", 9, false, true, add},
+      {"<<", 8, true, false, shift},
+      {">>", 8, true, false, shift},
+      {"<", 7, false, false, compare},
+      {"<=", 7, false, false, compare},
+      {">", 7, false, false, compare},
+      {">=", 7, false, false, compare},
+      {"==", 6, false, true, compare},
+      {"!=", 6, false, true, compare},
+      {"&", 5, true, false, combine_bits},
+      {"^", 4, true, false, combine_bits},
+      {"|", 3, true, false, combine_bits},
+      {"&&", 2, false, false, combine_truths},
+      {"||", 1, false, false, combine_truths},
   };
   auto found = std::find_if (std::begin (operators), std::end (operators),
       [&] (const BinaryOperator &row) { return row.symbol == symbol; });
@@ -466,10 +485,62 @@ Value
 choose (const Value &condition, const Value &first, const Value &second)
 {
   const char *type = common_type ({first, second});
+  if (common_kind ({first, second}) == Value::COMPLEX)
+    return complex_value ("choose_real2 (" + truth (condition) + ", "
+                          + convert (first, type) + ", " + convert (second, type) + ")");
   return value_of_kind (common_kind ({first, second}),
       hull (range_of (first), range_of (second)), type,
       "(" + truth (condition) + " ? " + convert (first, type) + " : "
           + convert (second, type) + ")");
+}
+
+/* Exact within 64 bits */
+static Number
+power_of (Number base, guint64 n)
+{
+  Number power = 1;
+  for (; n > 0; n /= 2, base *= base)
+    power *= n % 2 ? base : 1;
+  return power;
+}
+
+static std::string
+power_text (const char *type, const Value &base, guint64 n)
+{
+  return std::string ("power_") + type + " (" + convert (base, type) + ", "
+         + std::to_string (n) + "UL)";
+}
+
+/* Integers wrap in 64 bits. */
+static Value
+integer_power (const Value &base, guint64 n)
+{
+  const std::string text = power_text ("ulong", base, n);
+  const Number most = power_of (largest_magnitude (base), n);
+  const Range range = {base.least < 0 ? -most : power_of (base.least, n), most};
+  return base.kind == Value::UNSIGNED
+             ? unsigned_value (text)
+             : integer_of (is_within (range, range_of_long) ? range : range_of_long,
+                 "long", "((long) " + text + ")");
+}
+
+Value
+raise (const Value &base, const Value &exponent)
+{
+  const Number longest = 16; /* in products, which are faster than pow () */
+  const guint64 n = guint64 (std::fabs (exponent.least));
+  const bool is_negative = exponent.least < 0;
+
+  if (base.is_integer () && exponent.is_constant () && !is_negative)
+    return integer_power (base, n);
+  if (base.is_complex ()) {
+    const Value power = complex_value (power_text ("real2", base, n));
+    return is_negative ? divide ("/", integer_constant (1), power) : power;
+  }
+  if (!exponent.is_constant () || n > longest)
+    return real_value (call ("pow", base, exponent, "real"));
+  const std::string power = power_text ("real", base, n);
+  return real_value (is_negative ? "(1 / " + power + ")" : power);
 }
 
 static Value

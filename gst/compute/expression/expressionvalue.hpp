@@ -1,8 +1,9 @@
 /* Typed values of an expression, as OpenCL C
  *
  * Types follow one rule, which docs/programs.md states. An integer is an int64, or a
- * uint64 if an operand is one. All floating-point numbers have the type `real`. Each
- * integer carries its range, and is computed in 32 bits if that gives the same result.
+ * uint64 if an operand is one. All floating-point numbers have the type `real`, and
+ * complex numbers `real2`. Each integer carries its range, and is computed in 32 bits if
+ * that gives the same result.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,20 +16,25 @@
 
 namespace compute {
 struct Value {
-  enum Kind { INTEGER, UNSIGNED, REAL }; /* int64, uint64, floating-point */
+  /* int64, uint64, floating-point, complex */
+  enum Kind { INTEGER, UNSIGNED, REAL, COMPLEX };
 
   Kind kind = REAL;
   Number least = 0, most = 0; /* of integers */
   std::string text;           /* a primary or cast expression of OpenCL C */
 
   bool is_real () const { return kind == REAL; }
-  /* The type of `text`: "int", "long", "ulong" or "real" */
+  bool is_complex () const { return kind == COMPLEX; }
+  bool is_integer () const { return kind < REAL; }
+  bool is_constant () const { return kind == INTEGER && least == most; }
+  /* The type of `text`: "int", "long", "ulong", "real" or "real2" */
   const char *type () const;
 };
 
 /* --- operands --- */
 
 Value real_value (const std::string &text);
+Value complex_value (const std::string &text);
 /* Any number of `type`. `text` has the type that type () names. */
 Value value_of_type (opencl::NumberType type, const std::string &text);
 /* An integer of a range within 64 bits. `text` has the type that type () names. */
@@ -61,6 +67,7 @@ struct BinaryOperator {
   const char *symbol;
   int precedence;      /* from 1 */
   bool takes_integers; /* only integers */
+  bool takes_complex;
   Value (*apply) (const std::string &symbol, const Value &a, const Value &b);
 };
 
@@ -69,6 +76,8 @@ const BinaryOperator *binary_operator (const std::string &symbol);
 /* One of - + ! ~ */
 Value apply_unary (const std::string &symbol, const Value &value);
 Value choose (const Value &condition, const Value &first, const Value &second);
+/* Of a complex number, the exponent must be a constant. */
+Value raise (const Value &base, const Value &exponent);
 
 /* --- functions that keep integers --- */
 

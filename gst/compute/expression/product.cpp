@@ -64,8 +64,9 @@ find_array (const std::vector<Stream> &inputs, const GstStructure *arguments,
     if (stream.name != operand.name)
       continue;
     operand.array = stream.array;
-    return !stream.is_video
-           || refuse (error, "@ takes arrays, but " + operand.name + " is video");
+    return !(stream.is_video || stream.is_complex)
+           || refuse (error, "@ takes real arrays, but " + operand.name + " is "
+                                 + (stream.is_video ? "video" : "complex"));
   }
   opencl::NpyHeader header;
   if (!path)

@@ -362,6 +362,8 @@ FUNCTIONS = [
     ("ldexp ({}, ({}) % 20)", "ni", lambda a, b, t: power_of_two(a, twenty(b, t), t)),
     ("pown (fabs ({}), ({}) & 3)", "ni", lambda a, b, t: power(a, three(b, t), t)),
     ("pow (fabs ({}), ({}) & 3)", "ni", lambda a, b, t: power(a, three(b, t), t)),
+    ("({}) ** 2", "n", lambda a, t: arithmetic("*", a, a, t)),
+    ("({}) ** 3", "n", lambda a, t: arithmetic("*", arithmetic("*", a, a, t), a, t)),
     ("popcount ({})", "i", count_bits),
     ("clz ({})", "i", leading_zeros),
     ("(int) ({})", "n", cast("int32")),
