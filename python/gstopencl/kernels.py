@@ -91,7 +91,7 @@ class Parameter:
         if not self.accepts(value.dtype):
             raise self.error(TypeError, f"an array of {value.dtype}", f"an array of {self.wanted}")
         self.lengths(value.dtype, value.shape)
-        return value
+        return value.view(self.dtype) if self.dtype and value.dtype.kind == "b" else value
 
     @property
     def wanted(self):
@@ -204,10 +204,6 @@ class Output:
         return found.reshape(-1).view(self.dtype).reshape(self.shape)
 
 
-def in_out(parameter, value):
-    return Output(parameter, parameter.dtype if value.dtype.kind == "b" else value.dtype, value.shape)
-
-
 def new_output(parameter, dtype, shape, first):
     """Returns an output without a value. `first`: parameter and array of the first operand, or
     None; each vector of it is an element."""
@@ -251,7 +247,7 @@ def find_outputs(parameters, names, arrays, dtype, shape, out):
     for name in names:
         like = out.get(name)
         if name in arrays:
-            outputs[name] = in_out(parameters[name], arrays[name])
+            outputs[name] = Output(parameters[name], arrays[name].dtype, arrays[name].shape)
         else:
             outputs[name] = new_output(
                 parameters[name], getattr(like, "dtype", None) if dtypes[name] is None else dtypes[name],
