@@ -386,8 +386,11 @@ Program::add_last_outputs (const Task &task, const Program *previous)
 {
   for (gsize n = n_inputs; n < n_given; n++) {
     Stream stream = streams[n];
-    stream.name =
-        "previous" + (n_outputs () > 1 ? std::to_string (n - n_inputs) : std::string ());
+    if (!task.outputs.empty ())
+      stream.name = "previous"
+                    + (n_outputs () > 1 ? std::to_string (n - n_inputs) : std::string ());
+    else
+      stream.name.replace (stream.name.rfind ("output"), strlen ("output"), "previous");
     if (!has (stream.name) || stream_named (stream.name)
         || (task.arguments
             && gst_structure_has_field (task.arguments, stream.name.c_str ())))
