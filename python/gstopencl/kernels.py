@@ -7,7 +7,6 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import hashlib
 import numbers
-import operator
 import os
 import re
 import weakref
@@ -193,7 +192,10 @@ class Output:
     def __init__(self, parameter, dtype, shape):
         self.parameter = parameter
         self.dtype = np.dtype(dtype).newbyteorder("=")
-        self.shape = tuple(map(operator.index, np.atleast_1d(shape))) if shape != () else ()
+        lengths = np.atleast_1d(shape) if np.size(shape) else np.ones(0, int)
+        if lengths.dtype.kind not in "iu" or lengths.ndim != 1 or (lengths < 1).any():
+            raise ValueError(f"shape: {parameter.name} has {shape!r}, expected positive integers")
+        self.shape = tuple(lengths.tolist())
         if not parameter.accepts(self.dtype) or self.dtype.kind == "b":
             raise parameter.error(TypeError, f"dtype {self.dtype}", f"dtype {parameter.wanted}")
         self.real, self.lengths = parameter.lengths(self.dtype, self.shape)
@@ -211,8 +213,10 @@ def new_output(parameter, dtype, shape, first):
     is_like = first and of.width == parameter.width
     if dtype is None:
         dtype = parameter.dtype or getattr(array, "dtype", None)
-        is_pair = array.dtype.kind == "c" and (not parameter.dtype or parameter.accepts(array.dtype)) \
-            if is_like else parameter.width == 2
+        is_pair = parameter.width == 2
+        if is_like:
+            is_pair = array.dtype.kind == "c" \
+                and (not parameter.dtype or parameter.accepts(array.dtype))
         if is_pair and dtype in (np.float32, np.float64):
             dtype = np.result_type(dtype, np.complex64)
     if dtype is None or shape is None and not first:
@@ -245,13 +249,13 @@ def find_outputs(parameters, names, arrays, dtype, shape, out):
     first = next(((parameters[name], array) for name, array in arrays.items()), None)
     outputs = {}
     for name in names:
-        like = out.get(name)
+        like, parameter = out.get(name), parameters[name]
         if name in arrays:
-            outputs[name] = Output(parameters[name], arrays[name].dtype, arrays[name].shape)
+            outputs[name] = Output(parameter, arrays[name].dtype, arrays[name].shape)
         else:
-            outputs[name] = new_output(
-                parameters[name], getattr(like, "dtype", None) if dtypes[name] is None else dtypes[name],
-                getattr(like, "shape", None) if shapes[name] is None else shapes[name], first)
+            kind, lengths = (getattr(like, option, None) if given[name] is None else given[name]
+                             for option, given in (("dtype", dtypes), ("shape", shapes)))
+            outputs[name] = new_output(parameter, kind, lengths, first)
         if like is not None:
             check_out(name, like, outputs[name])
     return outputs
@@ -283,7 +287,8 @@ def operand_of(parameter, array, used):
 
 
 def kernel(source, arguments=None, *, outputs=None, out=None, dtype=None, shape=None, name=None,
-           options=None, global_size=None, local_size=None, fill_output=None, debug=False, **values):
+           options=None, global_size=None, local_size=None, fill_output=None, debug=False,
+           **values):
     """Runs a kernel, and returns what it writes.
 
     source: OpenCL C, with one kernel or that of this `name`.
