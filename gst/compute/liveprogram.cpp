@@ -5,7 +5,6 @@
 #include "liveprogram.hpp"
 
 #include "expression/expression.hpp"
-#include "program/kernelsource.hpp"
 
 #include <gst/common/text.hpp>
 #include <gst/opencl/core/deviceinfo.hpp>
@@ -60,6 +59,18 @@ program_properties ()
           "struct, a .npy file for a pointer or a struct, a number of elements for local "
           "memory, words such as linear+clamp-to-edge for a sampler",
           &ProgramSettings::arguments, opencl::playing},
+      {"inputs", "Inputs",
+          "Names of the kernel's arguments for the inputs, such as \"x,y\", in the order "
+          "of "
+          "the pads (unset = the names of the pads)",
+          &ProgramSettings::inputs, opencl::playing},
+      {"outputs", "Outputs",
+          "Names of the kernel's pointers or images that are the outputs, such as "
+          "\"y,count\", in the order of the output caps. An output that has the name of "
+          "an "
+          "input begins with the contents of the input, which stays as it is (unset = "
+          "output, or output0, output1 …)",
+          &ProgramSettings::outputs, opencl::playing},
       {"global-size", "Global size",
           "Number of work-items, \"x,y,z\". Each is an expression of numbers, width, "
           "height, pixels, count, shape0 … shape3 and sizes of arrays such as "
@@ -80,6 +91,11 @@ program_properties ()
           "Byte that the output is filled with before the kernel runs (-1 = none; the "
           "output then holds old values)",
           &ProgramSettings::fill_output, {-1, 255}, opencl::playing},
+      {"check-bounds", "Check bounds",
+          "Report an error if the kernel writes up to 64 KiB before or behind an array. "
+          "Copies each array and waits for the kernel, so that it is slow. Does not find "
+          "reads",
+          &ProgramSettings::check_bounds, opencl::playing},
       {"keep-state", "Keep state",
           "Keep the contents of arrays that the kernel writes, and of the last output, "
           "after a seek, a flush, a DISCONT buffer and a restart. Other formats always "
@@ -88,23 +104,45 @@ program_properties ()
   };
 }
 
+static LiveProgram *
+program_of (GClosure *closure, const GValue *instance)
+{
+  return reinterpret_cast<ProgramOf> (closure->data) (g_value_peek_pointer (instance));
+}
+
 static void
 reload (GClosure *closure, GValue *, guint, const GValue *values, gpointer, gpointer)
 {
-  gpointer instance = g_value_peek_pointer (&values[0]);
-  auto of = reinterpret_cast<SettingsOf> (closure->data);
-  of (instance)->change ([] (ProgramSettings &settings) { settings.reloads++; });
+  program_of (closure, values)->reload ();
+}
+
+static void
+describe (
+    GClosure *closure, GValue *result, guint, const GValue *values, gpointer, gpointer)
+{
+  auto *context = static_cast<GstOpenCLContext *> (g_value_get_object (&values[1]));
+  g_value_take_boxed (result, program_of (closure, values)->describe (context));
 }
 
 void
-install_reload (gpointer klass, SettingsOf of)
+install_actions (gpointer klass, ProgramOf of)
 {
-  GClosure *closure =
-      g_closure_new_simple (sizeof (GClosure), reinterpret_cast<gpointer> (of));
-  g_closure_set_marshal (closure, reload);
-  g_signal_newv ("reload", G_TYPE_FROM_CLASS (klass),
-      GSignalFlags (G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION), closure, nullptr, nullptr,
-      nullptr, G_TYPE_NONE, 0, nullptr);
+  GType context = GST_TYPE_OPENCL_CONTEXT;
+  const struct {
+    const char *name;
+    GClosureMarshal marshal;
+    GType result;
+    guint n_arguments;
+  } actions[] = {
+      {"reload", reload, G_TYPE_NONE, 0}, {"describe", describe, GST_TYPE_STRUCTURE, 1}};
+  for (const auto &action : actions) {
+    GClosure *closure =
+        g_closure_new_simple (sizeof (GClosure), reinterpret_cast<gpointer> (of));
+    g_closure_set_marshal (closure, action.marshal);
+    g_signal_newv (action.name, G_TYPE_FROM_CLASS (klass),
+        GSignalFlags (G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION), closure, nullptr, nullptr,
+        nullptr, action.result, action.n_arguments, &context);
+  }
 }
 
 /* --- the program --- */
@@ -133,6 +171,12 @@ LiveProgram::check (const ProgramSettings &settings, GError **error)
   if (tensors > 1 && !settings.expression.empty ()) {
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
         "output-caps has num_tensors=%d, but an expression has one output", tensors);
+    return false;
+  }
+  if (!settings.expression.empty ()
+      && !(settings.inputs.empty () && settings.outputs.empty ())) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "inputs and outputs are arguments of a kernel: unset them with expression");
     return false;
   }
   const int given = int (!settings.location.empty ()) + int (!settings.source.empty ())
@@ -243,6 +287,65 @@ task_of_expression_with_state (const ProgramSettings &wanted,
   return true;
 }
 
+/* Takes over the program, unless it is an expression, and what belongs to it. */
+bool
+LiveProgram::set_program (
+    const ProgramSettings &wanted, File &read, Task &task, GError **error) const
+{
+  task.options = wanted.options;
+  task.kernel = wanted.kernel;
+  task.parameters = wanted.parameters;
+  if (!wanted.source.empty ())
+    task.source = opencl::take_text (gst_opencl_source_of_text (wanted.source.c_str ()));
+  if (wanted.location.empty ())
+    return true;
+  if (!read_file (wanted, read, error))
+    return false;
+  if (read.read->form == ProgramForm::SOURCE)
+    task.source = read.read->contents;
+  else
+    task.compiled = read.read;
+  return true;
+}
+
+/* "global written float32 4 16 __global float4 *x" */
+static std::string
+description_of (const Parameter &parameter)
+{
+  static constexpr const char *spaces[] = {
+      "value", "global", "constant", "local", "image"};
+  return std::string (spaces[parameter.space])
+         + (parameter.is_written () ? " written " : " const ")
+         + (parameter.number          ? opencl::info_of (parameter.number->type).name
+             : parameter.is_struct () ? "struct"
+                                      : "other")
+         + ' ' + std::to_string (parameter.number ? parameter.lanes : 1) + ' '
+         + std::to_string (parameter.size ()) + ' ' + parameter.text ();
+}
+
+GstStructure *
+LiveProgram::describe (GstOpenCLContext *context) const
+{
+  const ProgramSettings wanted = settings->committed ();
+  GstStructure *described = gst_structure_new_empty ("kernel");
+  Signature signature;
+  GError *error = nullptr;
+  File read = file;
+  Task task;
+
+  if (check (wanted, &error) && set_program (wanted, read, task, &error)
+      && Program::describe (context, task, signature, &error)) {
+    for (const Parameter &parameter : signature)
+      gst_structure_set (described, parameter.name.c_str (), G_TYPE_STRING,
+          description_of (parameter).c_str (), nullptr);
+    return described;
+  }
+  gst_structure_set_name (described, "error");
+  gst_structure_set (described, "message", G_TYPE_STRING, error->message, nullptr);
+  g_error_free (error);
+  return described;
+}
+
 /* Changes nothing if it fails. */
 bool
 LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GError **error)
@@ -255,29 +358,22 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
 
   if (!check (wanted, error) || !find (wanted, streams, error))
     return false;
-  task.options = wanted.options;
-  task.kernel = wanted.kernel;
-  task.parameters = wanted.parameters;
+  if (!set_program (wanted, read, task, error))
+    return false;
+  task.inputs = wanted.inputs;
+  task.outputs = wanted.outputs;
+  task.checks_bounds = wanted.check_bounds;
   task.global_size = wanted.global_size;
   task.local_size = wanted.local_size;
   task.fill_output = wanted.fill_output;
   task.arguments = arguments.get ();
   task.reloads = wanted.reloads;
-  if (!wanted.location.empty ()) {
-    if (!read_file (wanted, read, error))
-      return false;
-    if (read.read->form == ProgramForm::SOURCE)
-      task.source = read.read->contents;
-    else
-      task.compiled = read.read;
-  } else if (!wanted.source.empty ()) {
-    task.source = opencl::take_text (gst_opencl_source_of_text (wanted.source.c_str ()));
-  } else if (!task_of_expression_with_state (wanted,
-                 {opencl::is_cpu (context), opencl::has_double (context),
-                     opencl::float_lanes (context), opencl::largest_group (context)},
-                 streams, arguments, task, error)) {
+  if (!wanted.expression.empty ()
+      && !task_of_expression_with_state (wanted,
+          {opencl::is_cpu (context), opencl::has_double (context),
+              opencl::float_lanes (context), opencl::largest_group (context)},
+          streams, arguments, task, error))
     return false;
-  }
   std::unique_ptr<Program> made =
       Program::create (context, task, streams, program.get (), error);
   if (!made)
@@ -286,11 +382,7 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
   keeps_state = wanted.keep_state;
   flop = task.flop;
   file = read;
-  const bool adds =
-      std::any_of (streams.begin (), streams.end (), [&] (const Stream &stream) {
-        return stream.is_output && calls_atomic_on (task.source, stream.name);
-      });
-  if (task.fill_output < 0 && adds && !std::exchange (has_warned, true))
+  if (program->adds_to_old_values (task.source) && !std::exchange (has_warned, true))
     GST_ELEMENT_WARNING (element, LIBRARY, SETTINGS,
         ("the kernel calls an atomic function on output, which holds old values; set "
          "fill-output=0 to start from zeros"),

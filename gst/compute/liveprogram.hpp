@@ -19,9 +19,11 @@ struct ProgramSettings {
   std::string complex; /* names of inputs, separated by commas */
   std::string kernel, parameters, options;
   opencl::Structure arguments;
+  std::string inputs, outputs;
   std::string global_size, local_size;
   opencl::Caps output_caps;
   gint fill_output = -1;
+  bool check_bounds = false;
   bool keep_state = false;
   bool live = false; /* openclkernelsrc only */
   guint reloads = 0; /* number of requests to read files again */
@@ -30,15 +32,17 @@ struct ProgramSettings {
 /* All properties except `is-live` */
 opencl::PropertyTable<ProgramSettings> program_properties ();
 
-/* Installs the action signal `reload`. `of` returns the settings of an instance. */
-using SettingsOf = opencl::Settings<ProgramSettings> *(*)(gpointer instance);
-void install_reload (gpointer klass, SettingsOf of);
+/* Installs the action signals `reload` and `describe`. `of` returns the program of an
+ * instance. */
+class LiveProgram;
+using ProgramOf = LiveProgram *(*)(gpointer instance);
+void install_actions (gpointer klass, ProgramOf of);
 template <typename Instance>
 void
-install_reload (gpointer klass)
+install_actions (gpointer klass)
 {
-  install_reload (klass,
-      [] (gpointer instance) { return static_cast<Instance *> (instance)->settings; });
+  install_actions (klass,
+      [] (gpointer instance) { return static_cast<Instance *> (instance)->program; });
 }
 
 /* The program of an element: built from its settings, and rebuilt while playing */
@@ -59,6 +63,16 @@ public:
 
   /* Returns TRUE if exactly one of location, source and expression is set. */
   static bool check (const ProgramSettings &settings, GError **error);
+
+  /* Reads files again before the next frame. Call in any thread. */
+  void reload ()
+  {
+    settings->change ([] (ProgramSettings &values) { values.reloads++; });
+  }
+
+  /* Describes the parameters of the kernel: a structure "kernel" with a string for each, or
+   * "error" with a message. Call while the element is stopped. (transfer full) */
+  GstStructure *describe (GstOpenCLContext *context) const;
 
   /* Finds the inputs and the output for the given settings. May query caps, and fails if
    * caps do not fit. */
@@ -88,6 +102,8 @@ private:
     guint reloads = 0;
   };
 
+  bool set_program (
+      const ProgramSettings &wanted, File &read, Task &task, GError **error) const;
   bool make (const ProgramSettings &wanted, const FindStreams &find, GError **error);
   bool read_file (const ProgramSettings &wanted, File &read, GError **error) const;
 

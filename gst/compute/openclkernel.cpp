@@ -18,6 +18,8 @@
  *   declared const is copied for each frame, because other elements may use it. The output
  *   holds old values unless `fill-output` is set, so a kernel that adds to it, such as a
  *   histogram, needs `fill-output=0`
+ * - `inputs` and `outputs` give other names. An output that has the name of an input begins
+ *   with its contents: an in-out argument
  * - `output0`, `output1` …: several outputs in one buffer, with `num_tensors`, and lists
  *   of `types` and `dimensions`, in `output-caps`. `output0` then stands for the output
  * - `width`, `height`, `pixels`, `count` (of components of all pixels, or of elements),
@@ -39,6 +41,11 @@
  * kernel calls `get_global_id (1)`, or three if it calls `get_global_id (2)`. Dimension 0
  * is then `shape0`, 1 is `shape1`, and the last one covers all other elements. A program
  * that is not OpenCL C needs `global-size` for arrays.
+ *
+ * The action signal `describe` (a context) returns the kernel's parameters, while the
+ * element is stopped: a #GstStructure `kernel` with a string for each, such as "global
+ * written float32 4 16 __global float4 *x" (address space; written or const; type, lanes and
+ * bytes of an element; declaration), or `error` with a `message`.
  *
  * Settings and the file itself (signal `reload`) can change while playing. A program that
  * does not build or does not fit causes one WARNING, and the previous one stays in use.
@@ -250,7 +257,7 @@ gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
 
   opencl::install_settings<&GstOpenclKernel::settings, &GstOpenclKernel::program,
       &GstOpenclKernel::streams, &GstOpenclKernel::others> (klass, properties);
-  compute::install_reload<GstOpenclKernel> (klass);
+  compute::install_actions<GstOpenclKernel> (klass);
 
   opencl::describe_element (klass, "OpenCL kernel", "Filter/Effect/Video",
       "Runs a user-supplied OpenCL kernel or expression on video and arrays",

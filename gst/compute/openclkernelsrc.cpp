@@ -216,7 +216,7 @@ gst_opencl_kernel_src_class_init (GstOpenCLKernelSrcClass *klass)
 
   opencl::install_settings<&GstOpenCLKernelSrc::settings, &GstOpenCLKernelSrc::program> (
       klass, properties);
-  compute::install_reload<GstOpenCLKernelSrc> (klass);
+  compute::install_actions<GstOpenCLKernelSrc> (klass);
 
   opencl::describe_element (klass, "OpenCL kernel source", "Source/Video",
       "Generates video and arrays with a user-supplied OpenCL kernel or expression",

@@ -7,9 +7,9 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 PUBLIC = {"Chain": "chain", "ChainError": "chain", "process": "chain",
           "LiveCalibration": "livecalibration", "RecordingError": "recordings", "Source": "source",
-          "network": "networks",
-          **dict.fromkeys(("DeviceError", "clear", "convolve", "empty", "fft", "kernel", "reduce",
-                           "run", "use"), "arrays")}
+          "kernel": "kernels", "network": "networks",
+          **dict.fromkeys(("DeviceError", "clear", "convolve", "empty", "fft", "reduce", "run",
+                           "use"), "arrays")}
 
 
 def __getattr__(name):

@@ -256,9 +256,7 @@ def numbers_of(dtype, shape):
 
 
 def number(name, value):
-    """Returns a number, a vector or a file's name as GStreamer has them in `arguments`."""
-    if isinstance(value, (list, tuple)):
-        return Gst.ValueArray([number(name, each).get_value() for each in value])
+    """Returns a number or a file's name as GStreamer has them in `arguments`."""
     if isinstance(value, (str, os.PathLike)):
         return str(os.fspath(value))
     if isinstance(value, (np.generic, np.ndarray)):
@@ -416,7 +414,13 @@ class Engine:
 def structure_with(arguments):
     structure = Gst.Structure.new_empty("arguments")
     for name, value in arguments.items():
-        structure.set_value(name, number(name, value))
+        if not isinstance(value, (list, tuple)):
+            structure.set_value(name, number(name, value))
+            continue
+        vector = GObject.ValueArray.new(len(value))  # Gst.ValueArray needs gst-python
+        for each in value:
+            vector.append(number(name, each))
+        structure.set_array(name, vector)
     return structure
 
 
@@ -449,38 +453,27 @@ def call_all(factory, properties, operands, arguments=None, used=None):
     return result
 
 
-def call_program(properties, values, dtype, shape, is_kernel):
+def call_program(properties, values, dtype, shape):
     used = device()
-    types = {**REAL, **COMPLEX} if is_kernel else REAL
-    operands = {name: Operand(name, value, used, types) for name, value in values.items()
+    operands = {name: Operand(name, value, used) for name, value in values.items()
                 if is_array(value)}
     numbers = {name: value for name, value in values.items() if name not in operands}
-    if operands and is_kernel:
-        first = next(iter(operands.values()))
-        if dtype is None:
-            dtype = first.array.dtype if first.array.dtype.kind == "c" else first.dtype
-        shape = first.array.shape if shape is None else shape
-    elif operands and dtype is None:
+    if operands and dtype is None:
         dtype = np.result_type(*(operand.dtype for operand in operands.values()))
         dtype = dtype if dtype.kind == "f" else used.real
     if not operands and (shape is None or dtype is None):
         raise ValueError("without an array, shape and dtype are needed")
     wanted = np.dtype(dtype).newbyteorder("=")
-    if wanted.str[1:] not in types or wanted.kind == "b":
+    if wanted.str[1:] not in TENSORS:
         raise TypeError(f"dtype: {wanted} is not supported as the type of a result")
-    if wanted.kind == "c" and properties["global-size"] is None:
-        raise ValueError("global_size: a complex result needs the number of work-items")
-    lengths = () if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
-    real, lengths = numbers_of(wanted, lengths)
-    caps = f"other/tensors,types={TENSORS[real.str[1:]]}"
+    caps = f"other/tensors,types={TENSORS[wanted.str[1:]]}"
     if shape is not None:
+        lengths = (shape,) if isinstance(shape, int) else tuple(shape)
         caps += f",dimensions=(string){':'.join(str(int(n)) for n in reversed(lengths))}"
     properties |= {"output-caps": caps}
     if operands:
-        found = call("openclkernelmixer", properties, operands, numbers, used)
-    else:
-        found = call("openclkernelsrc", {**properties, "num-buffers": 1}, operands, numbers, used)
-    return found.view(wanted)[..., 0] if wanted.kind == "c" else found
+        return call("openclkernelmixer", properties, operands, numbers, used)
+    return call("openclkernelsrc", {**properties, "num-buffers": 1}, operands, numbers, used)
 
 
 # --- the functions ---
@@ -501,28 +494,7 @@ def run(expression, arguments=None, *, dtype=None, shape=None, options=None, **v
     Returns an array.
     """
     return call_program({"expression": expression, "options": options},
-                        {**(arguments or {}), **values}, dtype, shape, is_kernel=False)
-
-
-def kernel(source, arguments=None, *, dtype=None, shape=None, name=None, options=None,
-           global_size=None, local_size=None, fill_output=None, **values):
-    """Runs a kernel, whose pointer `output` becomes the result.
-
-    source: OpenCL C, with one kernel or that of this `name`.
-    values: by name of the kernel's argument: arrays for pointers, numbers, lists for vectors, names
-    of .npy files, a number of elements for a `local` pointer. width, height, shape0 … count are set.
-    arguments: a dictionary of more of them.
-    dtype, shape: of the result, if not those of the first array. A complex one is a pointer to float2
-    or double2 and needs global_size; lengths such as width count its pairs as an axis.
-    global_size, local_size: numbers of work-items, x first, or text as "width/4,height".
-    fill_output: byte that the output holds before the kernel runs.
-
-    Returns an array.
-    """
-    return call_program(
-        {"source": source, "kernel": name, "options": options, "global-size": global_size,
-         "local-size": local_size, "fill-output": fill_output},
-        {**(arguments or {}), **values}, dtype, shape, is_kernel=True)
+                        {**(arguments or {}), **values}, dtype, shape)
 
 
 def call_filter(factory, array, types=REAL, **properties):

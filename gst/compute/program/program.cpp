@@ -10,6 +10,7 @@
 #include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/gstopenclkernel.h>
+#include <gst/opencl/device/gstopenclinflight.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/core/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclerror.h>
@@ -23,6 +24,8 @@
 
 namespace compute {
 namespace {
+const gsize least_guard = 64 << 10; /* bytes beside each array, with check-bounds */
+
 std::string
 join (const std::vector<std::string> &words)
 {
@@ -76,12 +79,17 @@ Program::create (GstOpenCLContext *context, const Task &task,
   program->n_given = streams.size ();
   while (!streams[program->n_inputs].is_output)
     program->n_inputs++;
-  program->continues =
-      previous && previous->n_given == streams.size ()
-      && std::equal (streams.begin (), streams.end (), previous->streams.begin ());
   program->alignment = task.alignment;
   program->fill = task.fill_output;
-  if (!program->build (task, previous, error))
+  program->checks_bounds = task.checks_bounds;
+  if (!program->build (task, previous, error)
+      || !program->take_names ("inputs", task.inputs, 0, program->n_inputs, error)
+      || !program->take_names (
+          "outputs", task.outputs, program->n_inputs, program->n_outputs (), error))
+    return nullptr;
+  program->given = program->streams;
+  program->continues = previous && previous->given == program->given;
+  if (!program->find_in_out (error))
     return nullptr;
   program->add_last_outputs (task, previous);
   program->name_streams (task.arguments);
@@ -89,11 +97,24 @@ Program::create (GstOpenCLContext *context, const Task &task,
   program->scratch_bytes.resize (program->streams.size ());
   program->parts.resize (program->streams.size ());
   program->images.resize (program->streams.size ());
-  if (!program->check_outputs (error) || !program->choose_row_strides (error)
+  if ((task.outputs.empty () && !program->check_outputs (error))
+      || !program->choose_row_strides (error)
       || !program->check_arguments (task.arguments, error)
       || !program->bind_all (task, previous, error) || !program->set_size (task, error))
     return nullptr;
   return program;
+}
+
+bool
+Program::describe (
+    GstOpenCLContext *context, const Task &task, Signature &signature, GError **error)
+{
+  Program program;
+
+  program.context = context;
+  const bool is_built = program.build (task, nullptr, error);
+  signature = program.signature;
+  return is_built;
 }
 
 cl::Program
@@ -142,7 +163,7 @@ Program::build (const Task &task, const Program *previous, GError **error)
     return read_declared_signature (kernel (), task.parameters, signature, error);
   if (read_signature (kernel (), signature, &reason)) {
     if (!task.compiled)
-      find_structs (task.source);
+      find_types (task.source);
     return true;
   }
   g_prefix_error (&reason, "The arguments of the kernel \"%s\" cannot be bound by name: ",
@@ -151,34 +172,69 @@ Program::build (const Task &task, const Program *previous, GError **error)
   return false;
 }
 
-/* Finds the size of structs, and their members if these have the usual alignment. Some drivers do
- * not check the size of an argument. The compiler stores it in a kernel's work-group size. */
+/* The compiler evaluates three constants of `source` and stores them in a kernel's
+ * work-group size. Returns zeros if they do not compile. */
+std::array<gsize, 3>
+Program::constants_of (const std::string &source, const std::string &constants) const
+{
+  std::array<gsize, 3> group{};
+  const std::string text = source
+                           + "\nkernel __attribute"
+                             "__ ((reqd_work_group_size ("
+                           + constants
+                           + "))) void size_of_argument (global int *unused) { }\n";
+  const cl::Program sized (
+      gst_opencl_context_get_program (context, text.c_str (), options.c_str (), nullptr));
+  const cl::Kernel kernel (
+      sized () ? clCreateKernel (sized (), "size_of_argument", nullptr) : nullptr);
+  if (kernel ()
+      && clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
+             CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group, group.data (), nullptr)
+             != CL_SUCCESS)
+    group.fill (0);
+  return group;
+}
+
+/* Finds the number that a typedef stands for. The sizes of sums tell floating-point numbers
+ * from integers. */
 void
-Program::find_structs (const std::string &source)
+Program::find_typedef (const std::string &source, Parameter &parameter) const
+{
+  const std::string type = "((" + parameter.type + ") ", zero = type + "0)";
+  const auto [size, with_long, with_float] = constants_of (source,
+      "sizeof " + zero + ", sizeof (" + zero + " + 0L), sizeof (" + zero + " + 0.0f)");
+  if (size == 0)
+    return;
+  const bool is_float = (size == 8 ? with_float : with_long) == size;
+  const bool is_signed =
+      !is_float && constants_of (source, "1 + (" + type + "-1) < 0), 1, 1")[0] == 2;
+  parameter.number = opencl::number_of_kind (is_float    ? 'f'
+                                             : is_signed ? 'i'
+                                                         : 'u',
+      size);
+  parameter.lanes = 1;
+}
+
+/* Finds the number that a typedef stands for. Else finds the size of structs, and their
+ * members if these have the usual alignment. Some drivers do not check the size of an
+ * argument. */
+void
+Program::find_types (const std::string &source)
 {
   for (Parameter &parameter : signature) {
-    if (parameter.number || parameter.is_image ())
+    const std::string &type = parameter.type;
+    if (parameter.number || parameter.is_image () || parameter.is_sampler ()
+        || type == "void")
       continue;
     read_fields (source, parameter);
-    if (!parameter.is_struct () && parameter.fields.empty ())
+    if (body_of_struct (source, type).empty ())
+      find_typedef (source, parameter);
+    if (parameter.number)
       continue;
-    const std::string text =
-        source
-        + "\nkernel __attribute"
-          "__ ((reqd_work_group_size (sizeof ("
-        + parameter.type + "), 1, 1))) void size_of_argument (global int *unused) { }\n";
-    const cl::Program sized (gst_opencl_context_get_program (
-        context, text.c_str (), options.c_str (), nullptr));
-    const cl::Kernel kernel (
-        sized () ? clCreateKernel (sized (), "size_of_argument", nullptr) : nullptr);
-    gsize group[3] = {};
-    if (kernel ()
-        && clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
-               CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof group, group, nullptr)
-               == CL_SUCCESS
-        && parameter.bytes != group[0]) {
+    const gsize bytes = constants_of (source, "sizeof (" + type + "), 1, 1")[0];
+    if (parameter.bytes != bytes) {
       parameter.fields.clear (); /* of a packed struct, or not found */
-      parameter.bytes = group[0];
+      parameter.bytes = bytes;
     }
   }
 }
@@ -224,6 +280,84 @@ Program::stream_named (const std::string &name) const
   return nullptr;
 }
 
+/* Gives `count` streams the names that a property lists. An output must be written. */
+bool
+Program::take_names (const char *property, const std::string &text, gsize first,
+    gsize count, GError **error)
+{
+  const std::string start = std::string (property) + "=" + text + ": ";
+  std::istringstream parts (text);
+  std::vector<std::string> names;
+
+  for (std::string part; std::getline (parts, part, ',');) {
+    const std::string name = g_strstrip (&part[0]);
+    const Parameter *parameter = parameter_named (name);
+    if (!parameter)
+      return fail_argument (error,
+          start + "the kernel \"" + kernel_name + "\" has no argument \"" + name + "\"",
+          signature);
+    if (std::find (names.begin (), names.end (), name) != names.end ())
+      return fail (error, start + "\"" + name + "\" is listed twice");
+    if (!parameter->is_array () && !parameter->is_image ())
+      return fail (error,
+          start + "\"" + parameter->text () + "\" is neither a pointer nor an image");
+    if (first == n_inputs && !parameter->is_written ())
+      return fail (error, start + "the kernel cannot write to \"" + parameter->text ()
+                              + "\", expected a pointer that is not const");
+    names.push_back (name);
+  }
+  if (!names.empty () && names.size () != count)
+    return fail (error, start + std::to_string (names.size ()) + " names, but there are "
+                            + std::to_string (count) + " " + property);
+  for (gsize n = 0; n < names.size (); n++)
+    streams[first + n].name = names[n];
+  return true;
+}
+
+/* An input with the name of an output is copied to it. The kernel has no argument for the
+ * input itself. */
+bool
+Program::find_in_out (GError **error)
+{
+  for (gsize n = 0; n < n_inputs; n++) {
+    Stream &in = streams[n];
+    const auto out = std::find_if (streams.begin () + gssize (n_inputs), streams.end (),
+        [&] (const Stream &stream) { return stream.name == in.name; });
+    if (out == streams.end ())
+      continue;
+    if (in.array.type != out->array.type || in.lines () != out->lines ()
+        || in.line_bytes () != out->line_bytes ())
+      return fail (error,
+          "\"" + in.name + "\" is an input and an output, but the input has type "
+              + opencl::info_of (in.array.type).name + " and dimensions "
+              + opencl::dimensions_text (in.array.shape) + ", and the output has type "
+              + opencl::info_of (out->array.type).name + " and dimensions "
+              + opencl::dimensions_text (out->array.shape));
+    in_outs.push_back ({n, gsize (out - streams.begin ())});
+    in.name.clear ();
+  }
+  return true;
+}
+
+/* Returns whether an output has contents before the kernel runs. */
+bool
+Program::is_filled (gsize output) const
+{
+  return fill >= 0
+         || std::any_of (in_outs.begin (), in_outs.end (),
+             [output] (const InOut &in_out) { return in_out.output == output; });
+}
+
+bool
+Program::adds_to_old_values (const std::string &source) const
+{
+  for (gsize n = n_inputs; n < n_given; n++) {
+    if (!is_filled (n) && calls_atomic_on (source, streams[n].name))
+      return true;
+  }
+  return false;
+}
+
 /* Checks that the kernel has the outputs that the caps have. */
 bool
 Program::check_outputs (GError **error) const
@@ -252,7 +386,11 @@ Program::add_last_outputs (const Task &task, const Program *previous)
 {
   for (gsize n = n_inputs; n < n_given; n++) {
     Stream stream = streams[n];
-    stream.name.replace (stream.name.rfind ("output"), strlen ("output"), "previous");
+    if (!task.outputs.empty ())
+      stream.name = "previous"
+                    + (n_outputs () > 1 ? std::to_string (n - n_inputs) : std::string ());
+    else
+      stream.name.replace (stream.name.rfind ("output"), strlen ("output"), "previous");
     if (!has (stream.name) || stream_named (stream.name)
         || (task.arguments
             && gst_structure_has_field (task.arguments, stream.name.c_str ())))
@@ -290,7 +428,9 @@ Program::name_streams (const GstStructure *arguments)
   if (n_outputs () == 1 && !has (output ().name) && written_to.size () == 1)
     streams[n_inputs].name = written_to[0];
   if (std::any_of (streams.begin (), streams.begin () + gssize (n_inputs),
-          [&] (const Stream &stream) { return has (stream.name); }))
+          [&] (const Stream &stream) {
+            return stream.name.empty () || has (stream.name);
+          }))
     return;
   for (gsize n = 0; n < std::min (n_inputs, read.size ()); n++)
     streams[n].name = read[n];
@@ -439,7 +579,7 @@ Program::bind_image (cl_uint index, const Task &task, GError **error)
         signature);
   const gsize n = gsize (stream - streams.data ());
   images[n] = FrameImage::make (context, *stream, parameter,
-      uses_integers_of (task.source, parameter.name), fill >= 0, error);
+      uses_integers_of (task.source, parameter.name), is_filled (n), error);
   bindings.push_back ({Binding::STREAM, index, n});
   return images[n] != nullptr;
 }
@@ -669,6 +809,19 @@ Program::find_attribute (const std::string &name, gsize &value) const
 
 /* --- number of work-items --- */
 
+/* Returns the innermost length of an output array if that is one vector or struct of the
+ * kernel's pointer, else 1. */
+gsize
+Program::vector_length () const
+{
+  const Parameter *parameter = parameter_named (output ().name);
+  const gsize size = opencl::info_of (output ().array.type).size;
+  const gsize length = output ().array.length (0);
+  return parameter && parameter->size () > size && parameter->size () == length * size
+             ? length
+             : 1;
+}
+
 /* One work-item for each pixel, or for each element of an array. The kernel's calls of
  * get_global_id () determine the number of dimensions. If the array has more dimensions,
  * the last one of the kernel covers the rest of them. */
@@ -688,9 +841,10 @@ Program::default_size (const Task &task, std::vector<gsize> &global, GError **er
         error, "global-size is not set, and " + task.compiled->location
                    + " has no source to find the number of dimensions of the kernel \""
                    + kernel_name + "\": expected a global-size such as count");
-  gsize rest = output ().array.count ();
+  const gsize vector = vector_length ();
+  gsize rest = output ().array.count () / vector;
   for (unsigned d = 0; d + 1 < work_dimensions (task.source, kernel_name); d++) {
-    global.push_back (output ().array.length (d));
+    global.push_back (output ().array.length (d + (vector > 1)));
     rest /= global.back ();
   }
   global.push_back (rest);
@@ -906,6 +1060,8 @@ Program::check_overlap (const std::vector<Place> &places, GError **error) const
 {
   for (gsize pair = 0; pair < n_inputs * n_outputs (); pair++) {
     const gsize n = pair % n_inputs, to = n_inputs + pair / n_inputs;
+    if (!places[n].data)
+      continue; /* copied to an output */
     const MemoryRange read = extent_of (places[n].data),
                       written_to = extent_of (places[to].data);
     if (read.root == written_to.root && read.begin < written_to.end
@@ -960,7 +1116,7 @@ Program::place_outputs (cl_command_queue queue, const GstOpenCLFrame &frame,
   return true;
 }
 
-/* `previous` is placed as an input. */
+/* `previous` is placed as an input. An input that is an output is copied to it. */
 bool
 Program::place_inputs (cl_command_queue queue,
     const std::vector<const GstOpenCLFrame *> &frames, std::vector<Place> &places,
@@ -968,8 +1124,17 @@ Program::place_inputs (cl_command_queue queue,
 {
   const gsize stride = places[n_inputs].stride;
 
+  for (const auto &[input, output] : in_outs) {
+    const GstOpenCLFrame &frame = *frames[input];
+    const gsize frame_stride =
+        streams[input].is_video ? gsize (frame.stride[0]) : streams[input].row_bytes ();
+    if (!copy_rows (output, queue, {frame.data, frame_stride, false}, frame.offset[0],
+            places[output], 0, error))
+      return false;
+  }
   for (gsize n = 0; n < n_inputs; n++) {
-    if (!place (n, queue, *frames[n], stride, places[n], error))
+    if (!streams[n].name.empty ()
+        && !place (n, queue, *frames[n], stride, places[n], error))
       return false;
   }
   for (LastOutput &last : last_outputs) {
@@ -1001,6 +1166,90 @@ Program::finish_outputs (cl_command_queue queue, const GstOpenCLFrame &frame,
   return true;
 }
 
+/* --- guards --- */
+
+/* Passes guarded copies of all arrays to the kernel. */
+bool
+Program::begin_check (
+    cl_command_queue queue, const std::vector<Place> &places, GError **error)
+{
+  guarded.resize (checks_bounds ? signature.size () : 0);
+  for (cl_uint index = 0; index < guarded.size (); index++) {
+    const Stream *stream = stream_named (signature[index].name);
+    const auto array = arrays.find (signature[index].name);
+    Guarded &guard = guarded[index];
+    gsize bytes, stride = 0;
+    if (stream && !signature[index].is_image ()) {
+      const Place &place = places[gsize (stream - streams.data ())];
+      guard.original = place.data;
+      stride = place.stride;
+      bytes = bytes_of_rows (*stream, stride);
+    } else if (array != arrays.end ()) {
+      guard.original = array->second->buffer ();
+      bytes = array->second->header.data_size ();
+    } else {
+      continue;
+    }
+    if (!guard.copy.begin (
+            context, queue, guard.original, bytes, std::max (least_guard, stride), error))
+      return false;
+    const cl_mem copy = guard.copy ();
+    if (!set (index, sizeof copy, &copy, error))
+      return false;
+  }
+  return true;
+}
+
+/* Waits for the kernel. */
+bool
+Program::end_check (cl_command_queue queue, GError **error)
+{
+  cl_event event = nullptr;
+  gboolean is_over;
+
+  if (!checks_bounds)
+    return true;
+  if (!gst_opencl_check (clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event),
+          "clEnqueueMarkerWithWaitList", error))
+    return false;
+  clFlush (queue);
+  const bool succeeded = gst_opencl_wait (event, &is_over, error);
+  clReleaseEvent (event);
+  for (gsize index = 0; succeeded && index < guarded.size (); index++) {
+    const Guarded &guard = guarded[index];
+    if (guard.original
+        && (!check_guards (queue, guard.copy, signature[index], error)
+            || !guard.copy.end (queue, guard.original, error)))
+      return false;
+  }
+  return succeeded;
+}
+
+bool
+Program::check_guards (cl_command_queue queue, const GuardedBuffer &copy,
+    const Parameter &parameter, GError **error) const
+{
+  const Stream *stream = stream_named (parameter.name);
+  const gint64 size = gint64 (parameter.size () > 0 ? parameter.size ()
+                              : stream ? opencl::info_of (stream->array.type).size
+                                       : 1);
+  const gint64 count = gint64 (copy.bytes ()) / size;
+  bool is_changed;
+  gint64 outside;
+
+  if (!copy.check (queue, is_changed, outside, error))
+    return false;
+  if (!is_changed)
+    return true;
+  const gint64 element = outside < 0 ? (outside + 1) / size - 1 : count + outside / size;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+      "The kernel \"%s\" writes element %" G_GINT64_FORMAT " of its argument \"%s\", "
+      "%s the %" G_GINT64_FORMAT " elements of the array",
+      kernel_name.c_str (), element, parameter.text ().c_str (),
+      outside < 0 ? "before" : "behind", count);
+  return false;
+}
+
 bool
 Program::enqueue_kernel (cl_command_queue queue,
     const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
@@ -1020,10 +1269,11 @@ Program::enqueue_kernel (cl_command_queue queue,
   return place_outputs (queue, *frames.back (), places, error)
          && place_inputs (queue, frames, places, error) && check_overlap (places, error)
          && each_image (&FrameImage::begin) && set_frame_arguments (places, moment, error)
+         && begin_check (queue, places, error)
          && gst_opencl_launch (queue, kernel (), guint (size.global.size ()),
              size.global.data (), size.local.empty () ? nullptr : size.local.data (),
              error)
-         && each_image (&FrameImage::end)
+         && end_check (queue, error) && each_image (&FrameImage::end)
          && finish_outputs (queue, *frames.back (), places, error);
 }
 } // namespace compute

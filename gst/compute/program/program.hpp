@@ -5,6 +5,7 @@
 #pragma once
 
 #include "frameimage.hpp"
+#include "guardedbuffer.hpp"
 #include "signature.hpp"
 #include "programfile.hpp"
 #include "../streamcaps.hpp"
@@ -14,6 +15,7 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/npyfile.hpp>
 
+#include <array>
 #include <map>
 #include <memory>
 
@@ -25,13 +27,15 @@ struct Task {
   std::string options;
   std::string parameters; /* of a kernel that the driver does not describe, or empty */
   std::string kernel;     /* empty: the only one */
+  std::string inputs, outputs; /* names of arguments, "y,count"; empty: the default */
   std::string global_size, local_size;     /* "width/4,height"; empty: the default */
   const GstStructure *arguments = nullptr; /* (nullable) */
   guint reloads = 0;                       /* files are read again if this differs */
   gsize alignment = 1;                     /* of rows in bytes, for vector access */
-  bool checks_size = false; /* by the kernel; work-groups of any size fit */
-  gint fill_output = -1;    /* byte, or -1 */
-  double flop = 0;          /* floating-point operations of a frame, or 0 if not known */
+  bool checks_size = false;   /* by the kernel; work-groups of any size fit */
+  gint fill_output = -1;      /* byte, or -1 */
+  bool checks_bounds = false; /* reports writes outside of arrays, and waits for them */
+  double flop = 0; /* floating-point operations of a frame, or 0 if not known */
 };
 
 /* Number and time of a frame */
@@ -64,6 +68,14 @@ public:
       const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
       GError **error);
 
+  /* Finds the parameters of a kernel, without streams. */
+  static bool describe (
+      GstOpenCLContext *context, const Task &task, Signature &signature, GError **error);
+
+  /* Returns whether the kernel calls an atomic function on an output that holds old
+   * values. */
+  bool adds_to_old_values (const std::string &source) const;
+
   /* Sets arrays that the kernel writes, and `previous`, back before the next frame. */
   bool start_over (cl_command_queue queue, GError **error);
 
@@ -94,12 +106,30 @@ private:
     bool reserve (GstOpenCLContext *context, gsize wanted, GError **error);
   };
 
+  /* An input and the output that begins with its contents, by their index */
+  struct InOut {
+    gsize input, output;
+  };
+
+  /* Copy of an array for check-bounds. `original` is null if there is none. */
+  struct Guarded {
+    cl_mem original = nullptr;
+    GuardedBuffer copy;
+  };
+
   bool build (const Task &task, const Program *previous, GError **error);
+  bool take_names (const char *property, const std::string &text, gsize first,
+      gsize count, GError **error);
+  bool find_in_out (GError **error);
+  bool is_filled (gsize output) const;
   bool check_outputs (GError **error) const;
   void add_last_outputs (const Task &task, const Program *previous);
   cl::Program build_source (const Task &task, GError **error) const;
   cl::Program build_compiled (const Task &task, const Program *previous, GError **error);
-  void find_structs (const std::string &source);
+  std::array<gsize, 3> constants_of (
+      const std::string &source, const std::string &constants) const;
+  void find_typedef (const std::string &source, Parameter &parameter) const;
+  void find_types (const std::string &source);
   bool choose_kernel (cl_program program, const Task &task, GError **error);
   bool check_arguments (const GstStructure *arguments, GError **error) const;
   bool bind_all (const Task &task, const Program *previous, GError **error);
@@ -136,6 +166,12 @@ private:
       gsize output_stride, Place &placed, GError **error);
   bool copy_rows (gsize stream, cl_command_queue queue, const Place &from,
       gsize from_offset, const Place &to, gsize to_offset, GError **error) const;
+  bool begin_check (
+      cl_command_queue queue, const std::vector<Place> &places, GError **error);
+  bool end_check (cl_command_queue queue, GError **error);
+  bool check_guards (cl_command_queue queue, const GuardedBuffer &copy,
+      const Parameter &parameter, GError **error) const;
+  gsize vector_length () const;
   bool place_outputs (cl_command_queue queue, const GstOpenCLFrame &frame,
       std::vector<Place> &places, GError **error);
   bool place_inputs (cl_command_queue queue,
@@ -154,12 +190,16 @@ private:
       const std::vector<Place> &places, const Moment &moment, GError **error);
 
   GstOpenCLContext *context = nullptr; /* outlives this */
+  std::vector<Stream> given;           /* with the names that the properties give */
   std::vector<Stream> streams;     /* inputs, outputs, then `previous` of the kernel */
   gsize n_inputs = 0, n_given = 0; /* n_given: inputs and outputs */
   bool continues = false;          /* the state of the previous program */
   std::vector<LastOutput> last_outputs;
   gsize alignment = 1;
-  gint fill = -1;                              /* byte, or -1 */
+  gint fill = -1; /* byte, or -1 */
+  std::vector<InOut> in_outs;
+  bool checks_bounds = false;
+  std::vector<Guarded> guarded;                /* of each parameter, if checks_bounds */
   std::shared_ptr<const ProgramFile> compiled; /* (nullable) */
   std::string options;
   cl::Program built; /* of `compiled` with `options` */

@@ -164,7 +164,7 @@ def check_errors():
     refused(error, "openclkernelmixer y", gstopencl.run, "x + y", x=x, y=floats(4))
     refused(error, "source:1: error", gstopencl.kernel, "kernel void f (global int *output) { + }",
             shape=3, dtype="i4")
-    refused(error, 'no argument "wrong" values factor', gstopencl.kernel, f"kernel {DOUBLE}",
+    refused(TypeError, "wrong: values factor", gstopencl.kernel, f"kernel {DOUBLE}",
             values=x, factor=1, wrong=1)
     refused(error, "openclreduce: axes=3", gstopencl.reduce, x, axes=3)
     refused(TypeError, "k: None", gstopencl.run, "x", x=x, k=None)
@@ -178,7 +178,8 @@ def check_errors():
         refused((error, ValueError), "", gstopencl.run, "i0", shape=shape, dtype="u1")
     # Arguments that do not fit any more are an error, too, and the next call works.
     close(gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=2), x * 2)
-    refused(error, "factor", gstopencl.kernel, f"kernel {DOUBLE}", values=x, factor=(1, 2))
+    refused(TypeError, "factor: (2,)", gstopencl.kernel, f"kernel {DOUBLE}", values=x, factor=(1, 2))
+    refused(error, "local-size 7", gstopencl.kernel, f"kernel {DOUBLE}", values=x, factor=2, local_size=7)
     close(gstopencl.run("x * k", x=x, k=2), x * 2)
     refused(error, "unknown name 'k'", gstopencl.run, "x * k", x=x)
     close(gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=3), x * 3)
