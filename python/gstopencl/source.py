@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
 import ctypes
+import re
 import threading
 import time
 
@@ -130,16 +131,16 @@ class Source:
 def caps_of(dtype, lines, samples, framerate):
     """Returns the caps of frames, and the type in memory. Video without padding is best, as it has
     a pool."""
-    rate = Gst.Fraction(round(framerate * 1000), 1000)
     name = VIDEO.get(dtype.str[1:])
     chosen = choose(dtype, lines, samples, Gst.Caps.from_string("application/x-oct"))
     if not chosen:
         raise ValueError(f"{dtype} is no type of spectra")
-    caps, kind = chosen[0].copy(), chosen[1]
+    caps, kind = chosen[0].to_string(), chosen[1]
     if name and samples * kind.itemsize % 4 == 0:
-        caps = Gst.Caps.from_string(f"video/x-raw,format={name},width={samples},height={lines}")
-    caps.set_value("framerate", rate)
-    return caps, kind
+        caps = f"video/x-raw,format={name},width={samples},height={lines}"
+    # Gst.Fraction needs gst-python.
+    caps = re.sub(",[^,]*framerate=[^,]*", "", caps)
+    return Gst.Caps.from_string(f"{caps},framerate={round(framerate * 1000)}/1000"), kind
 
 
 @contextlib.contextmanager
