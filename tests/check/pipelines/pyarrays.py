@@ -141,10 +141,10 @@ def check_filters():
     half = gstopencl.fft(x, half_spectrum=True)
     close(half, np.fft.rfft(x), 1e-4)
     close(gstopencl.fft(half, inverse=True, half_spectrum=True), x, 1e-5)
-    close(gstopencl.reduce(x), [x.sum()])
+    close(gstopencl.reduce(x), x.sum())
     close(gstopencl.reduce(x, "mean", axes=1), x.mean(1))
     close(gstopencl.reduce(x, "argmax", 0, keep_dimensions=True), x.argmax(0)[None])
-    close(gstopencl.reduce(x.astype("u1"), "sum", (0, -1)), [0])
+    close(gstopencl.reduce(x.astype("u1"), "sum", (0, -1)), 0)
     taps = floats(3, 5)
     padded = np.pad(x, ((1, 1), (2, 2)))
     wanted = sum(taps[2 - r, 4 - c] * padded[r:r + 20, c:c + 30] for r in range(3) for c in range(5))
@@ -166,15 +166,15 @@ def check_errors():
             shape=3, dtype="i4")
     refused(error, 'no argument "wrong" values factor', gstopencl.kernel, f"kernel {DOUBLE}",
             values=x, factor=1, wrong=1)
-    refused(error, "openclreduce: axes=3", gstopencl.reduce, x, axes=3)
+    refused(ValueError, "axes: 3", gstopencl.reduce, x, axes=3)
     refused(TypeError, "k: None", gstopencl.run, "x", x=x, k=None)
     refused(TypeError, "k: 64 bits", gstopencl.run, "x", x=x, k=2**64)
-    refused(ValueError, "x: (0, 3)", gstopencl.run, "x", x=np.empty((0, 3)))
+    refused(ValueError, "x: (0, 3)", gstopencl.kernel, f"kernel {DOUBLE}", values=x, x=np.empty((0, 3)))
     refused(ValueError, "shape dtype", gstopencl.run, "i0", shape=3)
-    refused(ValueError, "output", gstopencl.run, "output", output=x)
+    refused(ValueError, "'x y' name", gstopencl.run, "x", {"x y": x})
     refused(ValueError, "operation: nothing", gstopencl.reduce, x, "nothing")
     refused(TypeError, "openclreduce nothing", gstopencl.reduce, x, nothing=1)
-    for shape in (-1,), (0,), (2**40, 2**40), (1,) * 99:
+    for shape in -1, (2**40, 2**40), (1,) * 99:
         refused((error, ValueError), "", gstopencl.run, "i0", shape=shape, dtype="u1")
     # Arguments that do not fit any more are an error, too, and the next call works.
     close(gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=2), x * 2)
@@ -186,7 +186,7 @@ def check_errors():
 
 # Functions of `calls ()` that take a type
 SUPPORTED = {
-    **dict.fromkeys(("c8", "c16", ">c8"), "kernel fft"),
+    **dict.fromkeys(("c8", "c16", ">c8"), "kernel fft reduce convolve taps"),
     **dict.fromkeys(("i4", ">i8", "u8"), "run kernel fft rfft reduce taps number"),
     **dict.fromkeys(("?", "u1", ">i2", "f2", ">f4", "f8"), "run kernel fft rfft reduce convolve taps number"),
     **dict.fromkeys(("O", "U3", "S3", "M8[s]", "m8[s]", "g", "G", "V4", "f4,i4"), "")}
@@ -214,7 +214,6 @@ def check_types():
     masked = np.ma.masked_less(numbers.astype("f4"), 3)
     for call in *calls(masked).values(), lambda: gstopencl.process(masked):
         refused(TypeError, "masked", call)
-    refused(TypeError, "bias: complex64", gstopencl.convolve, floats(3, 4), [[1]], bias=np.ones(1, "c8"))
     refused(ValueError, "global_size complex", gstopencl.kernel, f"kernel {DOUBLE}", values=np.ones(3, "c8"))
     refused(TypeError, "dtype: complex64", gstopencl.run, "i0", shape=3, dtype="c8")
     close(gstopencl.reduce(np.matrix(numbers), axes=0), numbers.sum(0))
@@ -223,7 +222,8 @@ def check_types():
     for x in real, real.astype("f8"), real[:, 0], (real * 9).astype("i4"), real[:1], real.view("c8")[:, 0]:
         close(gstopencl.fft(x), np.fft.fft(x), 1e-5)
         close(gstopencl.fft(x, 0, inverse=True), np.fft.ifft(x, axis=0), 1e-5)
-        close(gstopencl.fft(x, inverse=True, half_spectrum=True), np.fft.irfft(x), 1e-5)
+        n = 2 * x.shape[-1] - 2
+        close(gstopencl.fft(x, inverse=True, half_spectrum=True, n=n), np.fft.irfft(x), 1e-5)
         if x.dtype.kind != "c":
             close(gstopencl.fft(x, half_spectrum=True), np.fft.rfft(x), 1e-5)
     # float32 does not hold these taps and this bias.
