@@ -89,6 +89,8 @@ def arranged(x, operation, axes, keep_dimensions, properties):
         shape += lengths_of("bins", properties.get("bins", 10))
     elif operation == "quantiles":
         shape = np.shape(properties.get("quantiles", 0)) + shape
+    if operation in ONE_AXIS and axes is None:
+        x, reduced = x.reshape(-1), (0,)
     # No axis at all is one of length 1.
     return (x, reduced, shape) if reduced else (x.reshape(*original, 1), (rank,), shape)
 

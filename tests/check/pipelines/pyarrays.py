@@ -72,6 +72,54 @@ def check_run():
     close(result, y)
 
 
+def check_operands():
+    """Lists, numbers, any name, and results of one number or none"""
+    close(gstopencl.run("x + y", x=[1, 2], y=(0.5, np.nan))[:1], [1.5])
+    for result, wanted in ((gstopencl.run("x + 1", x=np.float32(2)), np.float32(3)),
+                           (gstopencl.run("x", x=[[0, np.nan, -3]], dtype=bool), np.array([[False, True, True]])),
+                           (gstopencl.run("1.5", shape=(), dtype="f4"), np.float32(1.5)),
+                           (gstopencl.run("i0", shape=np.int64(2), dtype="i2"), np.arange(2, dtype="i2")),
+                           (gstopencl.run("x * y", x=np.ones((0, 3)), y=2), np.ones((0, 3))),
+                           (gstopencl.run("x", x=np.ones((0, 3)), shape=(2, 0), dtype="u1"), np.ones((2, 0), "u1"))):
+        assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape), (result, wanted)
+        close(result, wanted)
+    names = "src output sink data shape in lambda dtype previous i0 time sin float π operand0".split()
+    for name in names:
+        close(gstopencl.run(f"x - 2*{name} + {name}", {name: [4, 5]}, x=[1, 2]), [-3, -3])
+    close(gstopencl.run(" + ".join(names), {name: [n] for n, name in enumerate(names)}), [105])
+    for name in "x y", "", "2x", "x-y":
+        refused(ValueError, "is not a name", gstopencl.run, "x", {name: [1]}, x=[1])
+    for values, words in ((["a"], "x: <U1"), ([None], "x: object"), ([[1], [2, 3]], "x:")):
+        refused((TypeError, ValueError), words, gstopencl.run, "x", x=values)
+    refused(TypeError, "shape:", gstopencl.run, "1", shape=2.5, dtype="f4")
+    refused(TypeError, "dtype:", gstopencl.run, "x", x=[1], dtype="nothing")
+    refused(ValueError, "without an array", gstopencl.run, "i0 * k", k=2)
+
+
+def check_products():
+    a, b, c = random.integers(-5, 5, (3, 4)), random.integers(-5, 5, (4, 3)), random.integers(-5, 5, (3, 3))
+    found = gstopencl.run("a @ b", a=a, b=b.astype("i2"))
+    assert found.dtype == np.int64
+    close(found, a @ b)
+    z, w = a + 1j * a[::-1], b.astype("c8") * (1 - 2j)
+    for left, right in (z, w), (z, b), (a, w), (z[0], w[:, 0]), (a[0], b), (np.stack([z, z]), w):
+        found, wanted = gstopencl.run("a @ b", a=left, b=right), left @ right
+        assert found.dtype == wanted.dtype
+        close(found, wanted)
+    for expression, wanted in (("c - 2*a @ b*2 % 5", c - (2 * a) @ b * 2 % 5), ("-a @ b @ c", -a @ b @ c),
+                               ("a @ (b @ c) << 1 == 0", 0 + (a @ (b @ c) * 2 == 0)),
+                               ("abs (c @ -(a@b)) + (float) c @ c", abs(c @ -(a @ b)) + c @ c),
+                               ("c > 0 ? a @ b : 1e+1 - c@c", np.where(c > 0, a @ b, 10 - c @ c)),
+                               ("N * (a @ b)", 3 * (a @ b)), ("((a)) @ (b)", a @ b)):
+        given = {name: value for name, value in zip("abc", (a, b, c)) if name in expression.replace("abs", "")}
+        close(gstopencl.run(expression, given, options="-DN=3"), wanted)
+    close(gstopencl.run("a @ b + operand0", a=a, b=b, operand0=c), a @ b + c)
+    close(gstopencl.run("a @ b", a=a, b=b, dtype="u1"), np.clip(a @ b, 0, 255))
+    close(gstopencl.run("a @ b", a=np.ones((2, 0)), b=np.ones((0, 3))), np.zeros((2, 3)))
+    for expression in "a @ a", "a @ 2", "a @", "@ b", "(a @ b", "a) @ (b":
+        refused(ValueError, "expression:", gstopencl.run, expression, a=a, b=b)
+
+
 def check_kernel():
     values = floats(1000)
     for factor in 2, 3:
@@ -379,7 +427,7 @@ def check_notebooks(folder):
 
 
 limit_time()
-for check in check_run, check_kernel, check_filters, check_errors, check_types, check_pipelines, \
+for check in check_run, check_operands, check_products, check_kernel, check_filters, check_errors, check_types, check_pipelines, \
         check_shared, check_pyopencl, check_fork, check_timeout:
     print(check.__name__)
     check()

@@ -121,7 +121,7 @@ def check_run(chance):
     expression, compute = chance.of(*EXPRESSIONS.items())
     if "u8" in kinds:  # All integers are then uint64, which wraps below 0.
         expression, compute = "x + y", np.add
-        x, y = np.abs(x), np.abs(y)
+        x, y = np.asarray(np.abs(x)), np.asarray(np.abs(y))
     x, y = chance.laid_out(x), chance.laid_out(y)
     dtype = chance.of(None, None, None, "f4", "i2", "u8", bool, np.float16)
     name = chance.of("y", "src", "output", "sink", "data", "sin", "int", "lambda")
