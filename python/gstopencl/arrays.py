@@ -189,7 +189,8 @@ class Operand:
     def __init__(self, name, array, used, types=REAL):
         self.array, self.used = plain(name, array, types), used
         self.is_remote = is_remote(array)
-        self.dtype, self.shape = numbers_of(self.array.dtype, self.array.shape)
+        self.dtype, shape = numbers_of(self.array.dtype, self.array.shape)
+        self.shape = shape or (1,)
         if 0 in self.shape:
             raise ValueError(f"{name}: shape {self.shape} has no elements")
         self.result = None if self.is_remote else result_under(self.array, used)

@@ -10,7 +10,8 @@ from .arrays import COMPLEX, REAL, call_filter, device, is_remote, lengths_of, p
 
 CONVOLVED = {kind: name for kind, name in REAL.items() if kind[1] in "12" or kind[0] == "f"}
 SIZES = {"stride": 1, "dilation": 1, "padding": -1}
-OF_LINE = {"stride": 1, "dilation": 1, "padding": 0}  # sizes of the rows of a single line
+# As modes of numpy.pad
+BORDERS = {"zero": "constant", "clamp": "edge", "mirror": "reflect", "wrap": "wrap"}
 
 
 def convolve(x, kernel, bias=None, **properties):
@@ -24,7 +25,7 @@ def convolve(x, kernel, bias=None, **properties):
     is correlated. flip=True or False says otherwise.
     bias: one number for each filter, or one for all.
     properties: border, padding, stride, dilation, groups, activation, layout, method … Padding,
-    stride and dilation are a number, or one for rows and one for columns.
+    stride and dilation are a number, or the same one for rows and for columns.
 
     Returns an array.
 
@@ -36,13 +37,17 @@ def convolve(x, kernel, bias=None, **properties):
     bias = None if bias is None else plain("bias", bias, {**REAL, **COMPLEX})
     properties.setdefault("flip", kernel.ndim <= 2)
     is_line = len(x.shape) == 1
-    if 0 in kernel.shape or kernel.ndim == 0 or is_line and kernel.ndim != 1:
+    if 0 in kernel.shape or 0 in (kernel.ndim, len(x.shape)) or is_line and kernel.ndim != 1:
         raise ValueError(f"kernel: shape {kernel.shape} does not fit x of shape {tuple(x.shape)}")
-    sizes = {name: pair_of(name, properties.pop(name, size), is_line)
-             for name, size in SIZES.items()}
+    properties |= {name: size_of(name, properties.get(name, size)) for name, size in SIZES.items()}
+    if 0 in x.shape:
+        return of_nothing(x, kernel, properties)
     if is_line:
-        x, kernel = x.reshape(1, -1), kernel.reshape(1, -1)
-    found = parts_convolved(x, kernel, bias, sizes, properties)
+        x, properties = line_of(x, properties)
+    if "c" in [array.dtype.kind for array in (x, kernel, bias) if array is not None]:
+        found = of_complex(x, kernel, bias, properties)
+    else:
+        found = of_element(x, kernel, bias, properties)
     return found.reshape(-1) if is_line else found
 
 
@@ -54,25 +59,24 @@ def operand_of(name, value, types):
                  types)
 
 
-def pair_of(name, value, is_line):
-    """Returns a size of rows and columns."""
-    found = lengths_of(name, value)
-    if len(found) > 2 or not found or is_line and len(found) > 1:
-        raise ValueError(f"{name}: {value!r}, expected a number"
-                         + ("" if is_line else " or one for rows and one for columns"))
-    if name == "padding" and min(found) < 0 and max(found) >= 0:
-        raise ValueError(f"padding: {value!r}, -1 is for both axes")
-    if min(found) < (-1 if name == "padding" else 1):
-        raise ValueError(f"{name}: {value!r} is too small")
-    first = OF_LINE[name] if is_line and found[0] >= 0 else found[0]
-    return first, found[-1]
+def size_of(name, value):
+    """Returns a size, which is the same for rows and columns."""
+    found = {*lengths_of(name, value)}
+    if len(found) != 1 or min(found) < min(SIZES[name], 1):
+        raise ValueError(f"{name}: {value!r}, expected a number, the same for rows and columns")
+    return found.pop()
 
 
-def parts_convolved(x, kernel, bias, sizes, properties):
-    """Returns the convolution, of complex numbers as those of real and imaginary parts."""
-    kinds = [array.dtype.kind for array in (x, kernel, bias) if array is not None]
-    if "c" not in kinds:
-        return convolved(x, kernel, bias, sizes, properties)
+def line_of(x, properties):
+    """Returns a line as an array of one row, to which the element adds no other rows."""
+    padding, border = properties["padding"], properties.get("border", "zero")
+    if padding > 0:
+        x = np.pad(x.get() if is_remote(x) else x, padding, BORDERS.get(border, "constant"))
+    return x.reshape(1, -1), {**properties, "padding": min(padding, 0)}
+
+
+def of_complex(x, kernel, bias, properties):
+    """Returns a complex convolution from those of real and imaginary parts."""
     if properties.get("activation", "none") != "none":
         raise TypeError("activation: an activation of complex numbers is not supported")
     x = x.get() if is_remote(x) else x
@@ -83,7 +87,7 @@ def parts_convolved(x, kernel, bias, sizes, properties):
 
     def part(x, kernel, bias=None):
         is_zero = x is None or kernel is None
-        return 0 if is_zero else convolved(x, kernel, bias, sizes, properties)
+        return 0 if is_zero else of_element(x, kernel, bias, properties)
     (real, imaginary), (taps, other_taps) = parts_of(x), parts_of(kernel)
     first, second = parts_of(bias)
     if second is not None and imaginary is None:
@@ -95,83 +99,23 @@ def parts_convolved(x, kernel, bias, sizes, properties):
     return found
 
 
-def convolved(x, kernel, bias, sizes, properties):
-    """Returns the convolution of real numbers. Sizes that differ between rows and columns, which the
-    element does not have, are taken from a result with stride 1."""
-    rows, hwio = axis_of_rows(len(x.shape), properties), is_hwio(kernel, x, properties)
-    is_equal = all(first == second for first, second in sizes.values())
-    if is_equal and 0 not in x.shape:
-        return of_element(x, kernel, bias, {**properties, **{
-            name: first for name, (first, _) in sizes.items()}})
-    kernel = dilated(kernel, sizes["dilation"], hwio)
-    places = places_of(x, kernel, hwio, rows, sizes)
-    if 0 in x.shape:
-        return of_nothing(x, kernel, hwio, rows, places, properties.get("layout") == "nchw")
-    padding = max(end for _, before, after, _ in places for end in (before, after))
-    found = of_element(x, kernel, bias, {**properties, "padding": padding})
-    taken = [slice(None)] * axis_of_rows(found.ndim, properties)
-    taken += [slice(padding - before, padding - before + (count - 1) * stride + 1, stride)
-              for count, before, _, stride in places]
-    return np.ascontiguousarray(found[tuple(taken)])
-
-
-def axis_of_rows(rank, properties):
-    is_nchw = properties.get("layout") == "nchw"
-    return rank - 2 if is_nchw else max(rank - 3, 0)
-
-
-def is_hwio(kernel, x, properties):
-    """Returns whether a kernel is (height, width, channels, filters), as the element finds it."""
-    layout = properties.get("kernel_layout", "auto")
-    if kernel.ndim < 4 or layout != "auto":
-        return kernel.ndim == 4 and layout == "hwio"
-    axis = len(x.shape) - 3 if properties.get("layout") == "nchw" else len(x.shape) - 1
-    channels = x.shape[axis] if len(x.shape) > 2 else 1
-    return kernel.shape[1] * int(properties.get("groups", 1)) != channels
-
-
-def dilated(kernel, dilation, hwio):
-    """Returns a kernel with zeros between its weights."""
-    kernel = np.moveaxis(kernel, (0, 1), (-2, -1)) if hwio else np.atleast_2d(kernel)
-    *others, rows, columns = kernel.shape
-    spread = np.zeros((*others, (rows - 1) * dilation[0] + 1, (columns - 1) * dilation[1] + 1),
-                      kernel.dtype)
-    spread[..., ::dilation[0], ::dilation[1]] = kernel
-    return np.moveaxis(spread, (-2, -1), (0, 1)) if hwio else spread
-
-
-def places_of(x, kernel, hwio, rows, sizes):
-    """Returns for rows and columns the length of the result, the padding before and after the
-    input, and the stride, for a kernel that is dilated."""
-    spans = kernel.shape[:2] if hwio else kernel.shape[-2:]
-    places = [place_of(length, span, *size) for length, span, *size in zip(
-        x.shape[rows:rows + 2], spans, sizes["padding"], sizes["stride"])]
-    if min(places)[0] < 0 or min(places)[0] == 0 not in x.shape:
-        raise ValueError(f"kernel: it spans {spans}, more than x of shape {tuple(x.shape)}")
-    return places
-
-
-def place_of(length, span, padding, stride):
-    if padding >= 0:
-        return (length + 2 * padding - span) // stride + 1, padding, padding, stride
-    count = -(-length // stride)
-    needed = max((count - 1) * stride + span - length, 0)
-    return count, needed // 2, needed - needed // 2, stride
-
-
-def of_nothing(x, kernel, hwio, rows, places, is_nchw):
-    """Returns the result for an array without elements."""
-    shape = [*x.shape]
-    shape[rows:rows + 2] = [count for count, *_ in places]
-    if kernel.ndim == 4:
-        filters, channel = kernel.shape[-1 if hwio else 0], rows - 1 if is_nchw else rows + 2
-        if len(shape) > 2:
-            shape[channel] = filters
-        elif filters > 1:
-            shape.insert(max(channel, 0), filters)
-    if math.prod(shape):
-        raise ValueError(f"x: shape {tuple(x.shape)} has no elements")
-    return np.empty(shape, x.dtype if x.dtype.kind == "f" else np.float32)
+def of_nothing(x, kernel, properties):
+    """Returns the result for an array without elements, without a call of the element."""
+    is_nchw, padding = properties.get("layout") == "nchw", properties["padding"]
+    shape, rows = [*x.shape], max(x.ndim - (2 if is_nchw else 3), 0)
+    taps = kernel.shape[:2] if properties.get("kernel_layout") == "hwio" else kernel.shape[-2:]
+    axes = (rows, rows + 1) if x.ndim > 1 else (0,)
+    for axis, count in zip(axes, (1, *taps)[-len(axes):]):
+        length, stride = shape[axis], properties["stride"]
+        span = (count - 1) * properties["dilation"] + 1
+        shape[axis] = -(-length // stride) if padding < 0 else \
+            (length + 2 * padding - span) // stride + 1
+    if kernel.ndim > 3 and len(shape) > 2:
+        shape[-3 if is_nchw else -1] = kernel.shape[0]
+    if min(shape) < 0 or math.prod(shape):
+        raise ValueError(f"x: shape {x.shape} has no elements")
+    kind = x.dtype if x.dtype.kind in "fc" else np.dtype(np.float32)
+    return np.empty(shape, np.result_type(kind, np.complex64) if kernel.dtype.kind == "c" else kind)
 
 
 def of_element(x, kernel, bias, properties):

@@ -286,10 +286,8 @@ def check_convolve(chance):
     taps = chance.values(chance.of((1,), (3,), (4,)) if is_line else chance.of((1, 1), (3, 3), (2, 5)),
                          taps_kind, False)
     sizes = {name: chance.of(*choices) for name, choices in
-             (("stride", (1, 2, (1, 2), (3, 1))), ("dilation", (1, 2, (2, 1))),
-              ("padding", (-1, 0, 1, (2, 0), (0, 3))))}
-    if is_line:
-        sizes = {name: size if np.ndim(size) == 0 else 1 for name, size in sizes.items()}
+             (("stride", (1, 2, 3, (2, 2))), ("dilation", (1, 2, [2])),
+              ("padding", (-1, 0, 1, np.int64(2), (1, 1), (1, 1), (0, 1))))}
     given = x if x.dtype.kind in "iub" else chance.laid_out(x)
     kind = np.asarray(given).dtype
     pairs = [np.broadcast_to(size, 2).tolist() for size in sizes.values()]
@@ -299,6 +297,8 @@ def check_convolve(chance):
     def wanted():
         if kind.kind in "iu" and kind.itemsize > 2:
             raise TypeError
+        if np.ptp(sizes["padding"]) > 0:
+            raise ValueError
         wide = np.atleast_2d(np.asarray(given)).astype("c16"), np.atleast_2d(taps).astype("c16")
         if is_line:
             found = convolution(*wide, *pairs).reshape(-1)
