@@ -72,7 +72,8 @@ def has_odd_count(x, axes):
     is_double = x.dtype.str[1:] in ("f8", "c16")
     with np.errstate(invalid="ignore"):
         error = np.abs(last - mirrored.conj()).max()
-        return bool(error > NOISE * np.finfo("f8" if is_double else "f4").eps * np.abs(x).max())
+        precision = NOISE * np.finfo("f8" if is_double else "f4").eps
+        return bool(error > 0 and error > precision * np.abs(x).max())
 
 
 def resized(x, axes, counts, is_inverse_half):

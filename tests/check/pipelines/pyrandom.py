@@ -45,7 +45,7 @@ class Chance:
     def laid_out(self, array):
         """Returns the same numbers in another layout."""
         layout = self.of(*LAYOUTS)
-        if layout == "list":
+        if layout == "list" and array.size:
             return array.tolist() if array.ndim else array[()]
         if layout == "sliced" and array.ndim:
             return np.repeat(array, 2, -1)[..., ::2]
