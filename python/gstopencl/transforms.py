@@ -2,6 +2,8 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import warnings
+
 import numpy as np
 
 from .arrays import COMPLEX, REAL, axes_of, call_filter, is_remote, lengths_of, plain
@@ -22,7 +24,8 @@ def fft(x, axes=None, inverse=False, half_spectrum=False, n=None):
 
     Without n, a half spectrum of M bins becomes 2 (M - 1) samples, as in NumPy, if its last bin can
     be that of an even number of samples: real, apart from rounding. Otherwise NumPy would drop the
-    imaginary part, and this function returns 2 (M - 1) + 1 samples. Set n where it must be known.
+    imaginary part. This function then returns 2 (M - 1) + 1 samples, with a warning that n says so.
+    Set n for a spectrum that was changed, whose last bin may have any phase.
 
     Returns complex numbers, or real ones of irfft, of that precision.
 
@@ -55,7 +58,12 @@ def counts_of(x, axes, is_inverse_half, n):
         counts = tuple(x.shape[axis] for axis in axes)
         if is_inverse_half:
             bins = counts[-1]
-            counts = (*counts[:-1], 2 * (bins - 1) + (bins > 1 and has_odd_count(x, axes)))
+            is_odd = bins > 1 and has_odd_count(x, axes)
+            counts = (*counts[:-1], 2 * (bins - 1) + is_odd)
+            if is_odd:
+                warnings.warn(f"fft: the last bin is not real, so that the result has {counts[-1]} "
+                              f"samples: set n={counts[-1]}, or n={counts[-1] - 1} as NumPy does",
+                              stacklevel=4)
     if any(count < 1 for count in counts):
         raise ValueError(f"{'x' if n is None else 'n'}: a transform of {min(counts)} samples")
     return counts

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 
 import numpy as np
 
@@ -188,7 +189,14 @@ def check_filters():
     close(gstopencl.fft(z, axes=0, inverse=True), np.fft.ifft(z, axis=0), 1e-5)
     half = gstopencl.fft(x, half_spectrum=True)
     close(half, np.fft.rfft(x), 1e-4)
-    close(gstopencl.fft(half, inverse=True, half_spectrum=True), x, 1e-5)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        close(gstopencl.fft(half, inverse=True, half_spectrum=True), x, 1e-5)
+        assert not warned, warned[0]
+        close(gstopencl.fft(np.fft.rfft(x[:, :9]), inverse=True, half_spectrum=True), x[:, :9], 1e-5)
+        assert "set n=9, or n=8" in str(warned[0].message) and warned[0].filename == __file__, warned[0]
+        close(gstopencl.fft(half * 1j, inverse=True, half_spectrum=True, n=30), np.fft.irfft(half * 1j), 1e-5)
+        assert len(warned) == 1
     close(gstopencl.reduce(x), x.sum())
     close(gstopencl.reduce(x, "mean", axes=1), x.mean(1))
     close(gstopencl.reduce(x, "argmax", 0, keep_dimensions=True), x.argmax(0)[None])
