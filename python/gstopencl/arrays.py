@@ -3,8 +3,8 @@
     import gstopencl
     lengths = gstopencl.run ("sqrt (x*x + y*y)", x=x, y=y)
 
-An operand is a NumPy array, a list, or a pyopencl.array.Array of the context of `use ()`, which is not
-copied. Its type is bool, or an integer or floating-point number of 8 to 64 bits; complex where a
+An operand is a NumPy array, a list, or a pyopencl.array.Array of the context of `use ()`, which is
+not copied. Its type is bool, or an integer or floating-point number of 8 to 64 bits; complex where a
 function says so. numpy.matrix is an array of two axes. Masked arrays and other types are a TypeError.
 Where the device works in the host's memory, arrays of `empty ()` and results are not copied either.
 A result is a view of GStreamer's memory and read-only: `copy ()` makes one that can be written.

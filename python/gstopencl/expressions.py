@@ -65,10 +65,9 @@ def value_of(name, value):
 
 def type_named(name, dtype):
     try:
-        found = np.dtype(dtype).newbyteorder("=")
+        return np.dtype(dtype).newbyteorder("=")
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
-    return found
 
 
 def is_array(value):
