@@ -5,16 +5,43 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+NO_GI = "install Debian's packages python3-gi, gir1.2-gstreamer-1.0 and " \
+    "gir1.2-gst-plugins-base-1.0, or PyGObject (pip install PyGObject) and GStreamer's typelibs; " \
+    "GI_TYPELIB_PATH names the folder of GstOpenCL-1.0.typelib"
 PUBLIC = {"Chain": "chain", "ChainError": "chain", "process": "chain",
           "LiveCalibration": "livecalibration", "RecordingError": "recordings", "Source": "source",
-          "kernel": "kernels", "network": "networks",
-          **dict.fromkeys(("DeviceError", "clear", "convolve", "empty", "fft", "reduce", "run",
-                           "use"), "arrays")}
+          "network": "networks", "run": "expressions", "fft": "transforms", "reduce": "reductions",
+          "convolve": "convolutions", "kernel": "kernels",
+          **dict.fromkeys(("DeviceError", "clear", "empty", "use"), "arrays")}
+__all__ = [*PUBLIC]
 
 
 def __getattr__(name):
     """Loads NumPy and GStreamer only where they are used."""
+    if name == "__version__":
+        return version()
     if name not in PUBLIC:
         raise AttributeError(f"module 'gstopencl' has no attribute '{name}'")
     from importlib import import_module
-    return getattr(import_module(f".{PUBLIC[name]}", __name__), name)
+    try:
+        return getattr(import_module(f".{PUBLIC[name]}", __name__), name)
+    except (ImportError, ValueError) as error:
+        if getattr(error, "name", None) != "gi" and "Namespace" not in str(error):
+            raise
+        raise ImportError(f"{error}: {NO_GI}", name="gi") from None
+
+
+def __dir__():
+    return sorted({*PUBLIC, "__version__", *(each for each in globals() if each[:2] == "__")})
+
+
+def version():
+    """Returns the version of meson.build, which is beside the package of a checkout only."""
+    from importlib import import_module
+    try:
+        return import_module(".installed", __name__).VERSION
+    except ModuleNotFoundError:
+        import pathlib
+        import re
+        project = pathlib.Path(__file__).parents[2] / "meson.build"
+        return re.search(r"version: '(.*)'", project.read_text())[1]

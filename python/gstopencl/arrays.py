@@ -3,8 +3,8 @@
     import gstopencl
     lengths = gstopencl.run ("sqrt (x*x + y*y)", x=x, y=y)
 
-An operand is a NumPy array, or a pyopencl.array.Array of the context of `use ()`, which is not
-copied. Its type is bool, or an integer or floating-point number of 8 to 64 bits; complex where a
+An operand is a NumPy array, a list, or a pyopencl.array.Array of the context of `use ()`, which is
+not copied. Its type is bool, or an integer or floating-point number of 8 to 64 bits; complex where a
 function says so. numpy.matrix is an array of two axes. Masked arrays and other types are a TypeError.
 Where the device works in the host's memory, arrays of `empty ()` and results are not copied either.
 A result is a view of GStreamer's memory and read-only: `copy ()` makes one that can be written.
@@ -21,6 +21,8 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import atexit
 import ctypes
 import hashlib
+import math
+import operator
 import os
 import threading
 
@@ -46,7 +48,6 @@ FEATURE = "(memory:OpenCLMemory)"
 # Types of operands; complex numbers are pairs on the device
 REAL = {"b1": "uint8", **TENSORS}
 COMPLEX = {"c8": "float32", "c16": "float64"}
-CONVOLVED = {kind: name for kind, name in REAL.items() if kind[1] in "12" or kind[0] == "f"}
 
 
 # --- the context ---
@@ -161,9 +162,16 @@ atexit.register(clear)
 
 def empty(shape, dtype="float32"):
     """Returns an array like numpy.empty (shape, dtype), which begins at a page of memory: a device
-    that works in the host's memory reads it where it is."""
-    dtype = np.dtype(dtype)
-    size = int(np.prod(shape)) * dtype.itemsize
+    that works in the host's memory reads it where it is.
+
+    >>> x = gstopencl.empty((2, 3), "int32")
+    >>> x.shape
+    (2, 3)
+    """
+    dtype, shape = np.dtype(dtype), shape_of("shape", shape)
+    if dtype.hasobject or dtype.itemsize == 0:
+        raise TypeError(f"dtype: {dtype} is not supported")
+    size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + PAGE, np.uint8)
     first = -memory.ctypes.data % PAGE
     return memory[first:first + size].view(dtype).reshape(shape)
@@ -183,8 +191,9 @@ class Operand:
 
     def __init__(self, name, array, used, types=REAL):
         self.array, self.used = plain(name, array, types), used
-        self.is_remote = hasattr(array, "base_data")
-        self.dtype, self.shape = numbers_of(self.array.dtype, self.array.shape)
+        self.is_remote = is_remote(array)
+        self.dtype, shape = numbers_of(self.array.dtype, self.array.shape)
+        self.shape = shape or (1,)
         if 0 in self.shape:
             raise ValueError(f"{name}: shape {self.shape} has no elements")
         self.result = None if self.is_remote else result_under(self.array, used)
@@ -235,12 +244,25 @@ def result_under(array, used):
     return owner.buffer if is_here else None
 
 
+def is_remote(value):
+    """Returns whether this is an array of pyopencl."""
+    return hasattr(value, "base_data")
+
+
+def host_array(name, value):
+    """Returns a contiguous array of numbers, lists or tuples, in the byte order of this machine."""
+    try:
+        array = without_mask(name, value)
+    except ValueError as error:  # rows of several lengths
+        raise ValueError(f"{name}: {error}") from None
+    return np.asarray(array, array.dtype.newbyteorder("="), order="C")
+
+
 def plain(name, array, types=REAL):
     """Returns an array of one of these types in the byte order of this machine. One of pyopencl stays
     as it is."""
-    if not hasattr(array, "base_data"):
-        array = without_mask(name, array)
-        array = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    if not is_remote(array):
+        array = host_array(name, array)
     if array.dtype.str[1:] not in types:
         expected = ", ".join(np.dtype(each).name for each in types)
         raise TypeError(f"{name}: {array.dtype} is not supported, expected one of {expected}")
@@ -253,6 +275,32 @@ def numbers_of(dtype, shape):
     if dtype.kind == "c":
         return np.dtype(f"f{dtype.itemsize // 2}"), (*shape, 2)
     return np.dtype("u1") if dtype.kind == "b" else dtype, tuple(shape)
+
+
+def lengths_of(name, lengths):
+    """Returns an integer or several as a tuple."""
+    try:
+        several = lengths if np.ndim(lengths) else [lengths]
+        return tuple(operator.index(length) for length in several)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected an integer or several, found {lengths!r}") from None
+
+
+def shape_of(name, shape):
+    """Returns a shape as a tuple."""
+    lengths = lengths_of(name, shape)
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"{name}: a length of {shape!r} is negative")
+    return lengths
+
+
+def axes_of(axes, rank):
+    """Returns one or several axes of an array of `rank` dimensions as a tuple of those from 0."""
+    given = lengths_of("axes", axes)
+    found = tuple(axis % rank for axis in given if -rank <= axis < rank)
+    if len(set(found)) != len(given):
+        raise ValueError(f"axes: {axes!r}, expected different axes of {rank} dimensions")
+    return found
 
 
 def number(name, value):
@@ -453,108 +501,8 @@ def call_all(factory, properties, operands, arguments=None, used=None):
     return result
 
 
-def call_program(properties, values, dtype, shape):
+def call_filter(factory, name, array, types=REAL, **properties):
+    """Returns the result of an element with one input."""
     used = device()
-    operands = {name: Operand(name, value, used) for name, value in values.items()
-                if is_array(value)}
-    numbers = {name: value for name, value in values.items() if name not in operands}
-    if operands and dtype is None:
-        dtype = np.result_type(*(operand.dtype for operand in operands.values()))
-        dtype = dtype if dtype.kind == "f" else used.real
-    if not operands and (shape is None or dtype is None):
-        raise ValueError("without an array, shape and dtype are needed")
-    wanted = np.dtype(dtype).newbyteorder("=")
-    if wanted.str[1:] not in TENSORS:
-        raise TypeError(f"dtype: {wanted} is not supported as the type of a result")
-    caps = f"other/tensors,types={TENSORS[wanted.str[1:]]}"
-    if shape is not None:
-        lengths = (shape,) if isinstance(shape, int) else tuple(shape)
-        caps += f",dimensions=(string){':'.join(str(int(n)) for n in reversed(lengths))}"
-    properties |= {"output-caps": caps}
-    if operands:
-        return call("openclkernelmixer", properties, operands, numbers, used)
-    return call("openclkernelsrc", {**properties, "num-buffers": 1}, operands, numbers, used)
-
-
-# --- the functions ---
-
-
-def run(expression, arguments=None, *, dtype=None, shape=None, options=None, **values):
-    """Computes an expression for each element.
-
-    expression: as of openclkernel: C's operators, OpenCL C's functions on scalars, the names of
-    `values`, and the indices i0 (innermost) … i3.
-    values: operands by name, of shapes that broadcast as NumPy's; numbers, and names of .npy files.
-    arguments: a dictionary of more of them, such as one whose name is that of a parameter here.
-    dtype: type of the result: that of NumPy's promotion if an array is floating-point. Without one
-    it is float64 (float32 on devices that have no float64), as the result may be no integer.
-    shape: shape of the result, where no array has it.
-    options: of the compiler, such as "-DN=5".
-
-    Returns an array.
-    """
-    return call_program({"expression": expression, "options": options},
-                        {**(arguments or {}), **values}, dtype, shape)
-
-
-def call_filter(factory, array, types=REAL, **properties):
-    used = device()
-    return call(factory, {name.replace("_", "-"): value for name, value in properties.items()},
-                {"x": Operand("x", array, used, types)}, used=used)
-
-
-def fft(x, axes=None, inverse=False, half_spectrum=False):
-    """Transforms an array along one or two axes (the last).
-
-    x: real or complex, computed in float64 if it is of that precision, else in float32. Real for
-    numpy.fft.rfft.
-    half_spectrum: numpy.fft.rfft, and with inverse=True irfft, instead of fft and ifft.
-
-    Returns complex numbers, or real ones of irfft, of that precision.
-    """
-    as_real = half_spectrum and not inverse
-    x = plain("x", x, REAL if as_real else {**REAL, **COMPLEX})
-    # The element takes real numbers with a last axis of 2 for complex ones.
-    is_complex = x.dtype.kind == "c" or not as_real and (half_spectrum or x.shape[-1:] == (2,))
-    is_double = x.dtype.str[1:] in ("f8", "c16")
-    kind = np.dtype(("f4", "f8", "c8", "c16")[2 * is_complex + is_double])
-    x = x if x.dtype == kind else x.astype(kind)
-    axes = (axes,) if isinstance(axes, int) else axes
-    found = call_filter("openclfft", x, COMPLEX if is_complex else REAL, axes=axes,
-                        inverse=inverse, half_spectrum=half_spectrum)
-    if inverse and half_spectrum:
-        return found
-    return found.view(np.result_type(found.dtype, np.complex64))[..., 0]
-
-
-def reduce(x, operation="sum", axes=None, keep_dimensions=False, **properties):
-    """Reduces an array along axes, all without `axes`.
-
-    operation: one of openclreduce: "sum", "mean", "maximum", "argmax" …
-    x: real numbers; reduce x.real and x.imag of complex ones.
-    axes: a number or several, as NumPy's `axis`.
-    properties: other properties of openclreduce, with _ for -.
-
-    Returns an array of the type that docs/programs.md lists; of shape (1,) for a single number.
-    """
-    axes = (axes,) if isinstance(axes, int) else axes
-    return call_filter("openclreduce", x, operation=operation, axes=axes,
-                       keep_dimensions=keep_dimensions, **properties)
-
-
-def convolve(x, kernel, bias=None, **properties):
-    """Convolves an array as openclconvolve does.
-
-    x: (height, width), or (height, width, channels), or with layout="nchw" (channels, height,
-    width), each with a batch before it or without; real numbers, integers of up to 16 bits.
-    kernel: (height, width) for each channel by itself, in the strict sense as
-    scipy.ndimage.convolve, or (filters, channels, height, width) for a layer of a network, which
-    is correlated. flip=True or False says otherwise.
-    properties: border, padding, stride, dilation, groups, activation, layout, method …
-
-    Returns an array.
-    """
-    properties.setdefault("flip", np.ndim(kernel) == 2)
-    used = device()
-    return call_filter("openclconvolve", x, CONVOLVED, kernel=used.file_of("kernel", kernel),
-                       bias=None if bias is None else used.file_of("bias", bias), **properties)
+    return call(factory, {key.replace("_", "-"): value for key, value in properties.items()},
+                {name: Operand(name, array, used, types)}, used=used)

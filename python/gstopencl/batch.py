@@ -40,7 +40,7 @@ from .program import SIGNALS, Ended, Failed
 from .progress import Progress
 from .recordings import RAW, READERS, Options, read_text
 from .results import FORMATS, check_library
-from .run import Run, connected
+from .batchrun import Run, connected
 from .system import lock_folder
 from .view.arguments import Parser, Refused
 from .view.octoptions import add_raw, layout_of

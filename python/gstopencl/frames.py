@@ -12,6 +12,9 @@ import weakref
 import gi
 import numpy as np
 
+from .wheel import make_known
+
+make_known()
 gi.require_version("Gst", "1.0")
 gi.require_version("GstVideo", "1.0")
 from gi.repository import Gst, GstVideo  # noqa: E402

@@ -81,9 +81,10 @@ class Mapped:
         return {"version": 3, "typestr": "|u1", "shape": (self.info.size,),
                 "data": (self.info.data or 0, True)}
 
-    def __del__(self):
+    # At the end of the interpreter the names of this module may be gone before an array is.
+    def __del__(self, unmap=buffer_unmap, address_of=ctypes.addressof):
         if self.is_mapped:
-            buffer_unmap(hash(self.buffer), ctypes.addressof(self.info))
+            unmap(hash(self.buffer), address_of(self.info))
 
 
 def bytes_of(buffer):

@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 
 import numpy as np
 
@@ -70,6 +71,54 @@ def check_run():
     assert not result.flags.writeable
     gstopencl.run("x", x=y + 1)
     close(result, y)
+
+
+def check_operands():
+    """Lists, numbers, any name, and results of one number or none"""
+    close(gstopencl.run("x + y", x=[1, 2], y=(0.5, np.nan))[:1], [1.5])
+    for result, wanted in ((gstopencl.run("x + 1", x=np.float32(2)), np.float32(3)),
+                           (gstopencl.run("x", x=[[0, np.nan, -3]], dtype=bool), np.array([[False, True, True]])),
+                           (gstopencl.run("1.5", shape=(), dtype="f4"), np.float32(1.5)),
+                           (gstopencl.run("i0", shape=np.int64(2), dtype="i2"), np.arange(2, dtype="i2")),
+                           (gstopencl.run("x * y", x=np.ones((0, 3)), y=2), np.ones((0, 3))),
+                           (gstopencl.run("x", x=np.ones((0, 3)), shape=(2, 0), dtype="u1"), np.ones((2, 0), "u1"))):
+        assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape), (result, wanted)
+        close(result, wanted)
+    names = "src output sink data shape in lambda dtype previous i0 time sin float π operand0".split()
+    for name in names:
+        close(gstopencl.run(f"x - 2*{name} + {name}", {name: [4, 5]}, x=[1, 2]), [-3, -3])
+    close(gstopencl.run(" + ".join(names), {name: [n] for n, name in enumerate(names)}), [105])
+    for name in "x y", "", "2x", "x-y":
+        refused(ValueError, "is not a name", gstopencl.run, "x", {name: [1]}, x=[1])
+    for values, words in ((["a"], "x: <U1"), ([None], "x: object"), ([[1], [2, 3]], "x:")):
+        refused((TypeError, ValueError), words, gstopencl.run, "x", x=values)
+    refused(TypeError, "shape:", gstopencl.run, "1", shape=2.5, dtype="f4")
+    refused(TypeError, "dtype:", gstopencl.run, "x", x=[1], dtype="nothing")
+    refused(ValueError, "without an array", gstopencl.run, "i0 * k", k=2)
+
+
+def check_products():
+    a, b, c = random.integers(-5, 5, (3, 4)), random.integers(-5, 5, (4, 3)), random.integers(-5, 5, (3, 3))
+    found = gstopencl.run("a @ b", a=a, b=b.astype("i2"))
+    assert found.dtype == np.int64
+    close(found, a @ b)
+    z, w = a + 1j * a[::-1], b.astype("c8") * (1 - 2j)
+    for left, right in (z, w), (z, b), (a, w), (z[0], w[:, 0]), (a[0], b), (np.stack([z, z]), w):
+        found, wanted = gstopencl.run("a @ b", a=left, b=right), left @ right
+        assert found.dtype == wanted.dtype
+        close(found, wanted)
+    for expression, wanted in (("c - 2*a @ b*2 % 5", c - (2 * a) @ b * 2 % 5), ("-a @ b @ c", -a @ b @ c),
+                               ("a @ (b @ c) << 1 == 0", 0 + (a @ (b @ c) * 2 == 0)),
+                               ("abs (c @ -(a@b)) + (float) c @ c", abs(c @ -(a @ b)) + c @ c),
+                               ("c > 0 ? a @ b : 1e+1 - c@c", np.where(c > 0, a @ b, 10 - c @ c)),
+                               ("N * (a @ b)", 3 * (a @ b)), ("((a)) @ (b)", a @ b)):
+        given = {name: value for name, value in zip("abc", (a, b, c)) if name in expression.replace("abs", "")}
+        close(gstopencl.run(expression, given, options="-DN=3"), wanted)
+    close(gstopencl.run("a @ b + operand0", a=a, b=b, operand0=c), a @ b + c)
+    close(gstopencl.run("a @ b", a=a, b=b, dtype="u1"), np.clip(a @ b, 0, 255))
+    close(gstopencl.run("a @ b", a=np.ones((2, 0)), b=np.ones((0, 3))), np.zeros((2, 3)))
+    for expression in "a @ a", "a @ 2", "a @", "@ b", "(a @ b", "a) @ (b":
+        refused(ValueError, "expression:", gstopencl.run, expression, a=a, b=b)
 
 
 def check_kernel():
@@ -140,11 +189,18 @@ def check_filters():
     close(gstopencl.fft(z, axes=0, inverse=True), np.fft.ifft(z, axis=0), 1e-5)
     half = gstopencl.fft(x, half_spectrum=True)
     close(half, np.fft.rfft(x), 1e-4)
-    close(gstopencl.fft(half, inverse=True, half_spectrum=True), x, 1e-5)
-    close(gstopencl.reduce(x), [x.sum()])
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        close(gstopencl.fft(half, inverse=True, half_spectrum=True), x, 1e-5)
+        assert not warned, warned[0]
+        close(gstopencl.fft(np.fft.rfft(x[:, :9]), inverse=True, half_spectrum=True), x[:, :9], 1e-5)
+        assert "set n=9, or n=8" in str(warned[0].message) and warned[0].filename == __file__, warned[0]
+        close(gstopencl.fft(half * 1j, inverse=True, half_spectrum=True, n=30), np.fft.irfft(half * 1j), 1e-5)
+        assert len(warned) == 1
+    close(gstopencl.reduce(x), x.sum())
     close(gstopencl.reduce(x, "mean", axes=1), x.mean(1))
     close(gstopencl.reduce(x, "argmax", 0, keep_dimensions=True), x.argmax(0)[None])
-    close(gstopencl.reduce(x.astype("u1"), "sum", (0, -1)), [0])
+    close(gstopencl.reduce(x.astype("u1"), "sum", (0, -1)), 0)
     taps = floats(3, 5)
     padded = np.pad(x, ((1, 1), (2, 2)))
     wanted = sum(taps[2 - r, 4 - c] * padded[r:r + 20, c:c + 30] for r in range(3) for c in range(5))
@@ -166,15 +222,15 @@ def check_errors():
             shape=3, dtype="i4")
     refused(TypeError, "wrong: values factor", gstopencl.kernel, f"kernel {DOUBLE}",
             values=x, factor=1, wrong=1)
-    refused(error, "openclreduce: axes=3", gstopencl.reduce, x, axes=3)
+    refused(ValueError, "axes: 3", gstopencl.reduce, x, axes=3)
     refused(TypeError, "k: None", gstopencl.run, "x", x=x, k=None)
     refused(TypeError, "k: 64 bits", gstopencl.run, "x", x=x, k=2**64)
-    refused(ValueError, "x: (0, 3)", gstopencl.run, "x", x=np.empty((0, 3)))
+    refused(ValueError, "x: (0, 3)", gstopencl.kernel, f"kernel {DOUBLE}", values=x, x=np.empty((0, 3)))
     refused(ValueError, "shape dtype", gstopencl.run, "i0", shape=3)
-    refused(ValueError, "output", gstopencl.run, "output", output=x)
+    refused(ValueError, "'x y' name", gstopencl.run, "x", {"x y": x})
     refused(ValueError, "operation: nothing", gstopencl.reduce, x, "nothing")
     refused(TypeError, "openclreduce nothing", gstopencl.reduce, x, nothing=1)
-    for shape in (-1,), (0,), (2**40, 2**40), (1,) * 99:
+    for shape in -1, (2**40, 2**40), (1,) * 99:
         refused((error, ValueError), "", gstopencl.run, "i0", shape=shape, dtype="u1")
     # Arguments that do not fit any more are an error, too, and the next call works.
     close(gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=2), x * 2)
@@ -187,7 +243,7 @@ def check_errors():
 
 # Functions of `calls ()` that take a type
 SUPPORTED = {
-    **dict.fromkeys(("c8", "c16", ">c8"), "kernel fft"),
+    **dict.fromkeys(("c8", "c16", ">c8"), "kernel fft reduce convolve taps"),
     **dict.fromkeys(("i4", ">i8", "u8"), "run kernel fft rfft reduce taps number"),
     **dict.fromkeys(("?", "u1", ">i2", "f2", ">f4", "f8"), "run kernel fft rfft reduce convolve taps number"),
     **dict.fromkeys(("O", "U3", "S3", "M8[s]", "m8[s]", "g", "G", "V4", "f4,i4"), "")}
@@ -215,7 +271,6 @@ def check_types():
     masked = np.ma.masked_less(numbers.astype("f4"), 3)
     for call in *calls(masked).values(), lambda: gstopencl.process(masked):
         refused(TypeError, "masked", call)
-    refused(TypeError, "bias: complex64", gstopencl.convolve, floats(3, 4), [[1]], bias=np.ones(1, "c8"))
     refused(ValueError, "global_size complex", gstopencl.kernel, f"kernel {DOUBLE}", values=np.ones(3, "c8"))
     refused(TypeError, "dtype: complex64", gstopencl.run, "i0", shape=3, dtype="c8")
     close(gstopencl.reduce(np.matrix(numbers), axes=0), numbers.sum(0))
@@ -224,7 +279,8 @@ def check_types():
     for x in real, real.astype("f8"), real[:, 0], (real * 9).astype("i4"), real[:1], real.view("c8")[:, 0]:
         close(gstopencl.fft(x), np.fft.fft(x), 1e-5)
         close(gstopencl.fft(x, 0, inverse=True), np.fft.ifft(x, axis=0), 1e-5)
-        close(gstopencl.fft(x, inverse=True, half_spectrum=True), np.fft.irfft(x), 1e-5)
+        n = 2 * x.shape[-1] - 2
+        close(gstopencl.fft(x, inverse=True, half_spectrum=True, n=n), np.fft.irfft(x), 1e-5)
         if x.dtype.kind != "c":
             close(gstopencl.fft(x, half_spectrum=True), np.fft.rfft(x), 1e-5)
     # float32 does not hold these taps and this bias.
@@ -380,7 +436,7 @@ def check_notebooks(folder):
 
 
 limit_time()
-for check in check_run, check_kernel, check_filters, check_errors, check_types, check_pipelines, \
+for check in check_run, check_operands, check_products, check_kernel, check_filters, check_errors, check_types, check_pipelines, \
         check_shared, check_pyopencl, check_fork, check_timeout:
     print(check.__name__)
     check()
