@@ -4,7 +4,7 @@ NumPy computes of the same numbers.
 
 usage: randomkernels.py [--seed SEED] [COUNT]
 
-A kernel has parameters of many types in any order: inputs of a mixer, arrays from files, numbers and
+A kernel has parameters of many types in any order: inputs of a mixer, an in-out argument, arrays from files, numbers and
 vectors, sizes, local memory. It writes the sum of all, each times a number of its own. All
 numbers are small integers, so that sums are exact in every type.
 
@@ -56,6 +56,8 @@ class Kernel:
         self.attribute()
         if draw.random() < 0.3:
             self.local()
+        if draw.random() < 0.3:
+            self.in_out()
 
     def factor(self):
         return self.draw.randint(1, 5)
@@ -150,6 +152,12 @@ class Kernel:
         self.statements.insert(0, f"{name}[0] = 3; barrier (CLK_LOCAL_MEM_FENCE);")
         self.add(f"{name}[0]", 3)
 
+    def in_out(self):
+        """The output begins with the contents of the pad `start`, which is no argument."""
+        start = self.small(self.shape, self.type)
+        self.inputs.append(("start", start))
+        self.add("output[i]", start.ravel().astype(int))
+
     # --- the whole ---
 
     def source(self):
@@ -182,6 +190,9 @@ class Kernel:
         end = f"npysink location={self.folder}/output.npy"
         if not self.inputs:
             return f"openclkernelsrc num-buffers=1 {settings} ! {end}", text
+        names = [name for name, _ in self.inputs]
+        if "start" in names:
+            settings += f" inputs={','.join([*names[:-1], 'output'])} outputs=output"
         feeds = " ".join(f"appsrc name=from_{name} format=time is-live=false ! openclupload ! m.{name}"
                          for name, _ in self.inputs)
         return f"openclkernelmixer name=m {settings} ! {end} {feeds}", text
