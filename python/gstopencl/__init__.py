@@ -11,7 +11,8 @@ NO_GI = "install Debian's packages python3-gi, gir1.2-gstreamer-1.0 and " \
 PUBLIC = {"Chain": "chain", "ChainError": "chain", "process": "chain",
           "LiveCalibration": "livecalibration", "RecordingError": "recordings", "Source": "source",
           "network": "networks", "run": "expressions", "fft": "transforms", "reduce": "reductions",
-          "convolve": "convolutions", "kernel": "kernels",
+          "convolve": "convolutions", "kernel": "kernels", "Array": "devicearray",
+          "array": "devicearray",
           **dict.fromkeys(("DeviceError", "clear", "empty", "use"), "arrays")}
 __all__ = [*PUBLIC]
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from .devicearray import Array as Array
 from .chain import Chain as Chain, ChainError as ChainError
 from .frames import DeviceError as DeviceError
 from .livecalibration import LiveCalibration as LiveCalibration
@@ -18,11 +19,15 @@ def run(expression: str, arguments: Mapping[str, Any] | None = None, *,
         dtype: DTypeLike | None = None, shape: int | Sequence[int] | None = None,
         options: str | None = None, **values: Any) -> NDArray[Any]: ...
 def kernel(source: str, arguments: Mapping[str, Any] | None = None, *,
-           dtype: DTypeLike | None = None, shape: int | Sequence[int] | None = None,
+           outputs: str | Sequence[str] | None = None,
+           out: NDArray[Any] | Mapping[str, NDArray[Any]] | None = None,
+           dtype: DTypeLike | Mapping[str, DTypeLike] | None = None,
+           shape: int | Sequence[int] | Mapping[str, Any] | None = None,
            name: str | None = None, options: str | None = None,
            global_size: int | Sequence[int] | str | None = None,
            local_size: int | Sequence[int] | str | None = None,
-           fill_output: int | None = None, **values: Any) -> NDArray[Any]: ...
+           fill_output: int | None = None, debug: bool = False, **values: Any) -> Any: ...
+def array(x: Any, dtype: DTypeLike | None = None) -> Array: ...
 def fft(x: ArrayLike, axes: int | Sequence[int] | None = None, inverse: bool = False,
         half_spectrum: bool = False, n: int | Sequence[int] | None = None) -> NDArray[Any]: ...
 def reduce(x: ArrayLike, operation: str = "sum", axes: int | Sequence[int] | None = None,

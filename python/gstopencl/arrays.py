@@ -191,15 +191,18 @@ class Operand:
 
     def __init__(self, name, array, used, types=REAL):
         self.array, self.used = plain(name, array, types), used
-        self.is_remote = is_remote(array)
+        self.is_remote = hasattr(array, "base_data")
+        self.is_array = hasattr(array, "buffer_on_device")
         self.dtype, shape = numbers_of(self.array.dtype, self.array.shape)
         self.shape = shape or (1,)
         if 0 in self.shape:
             raise ValueError(f"{name}: shape {self.shape} has no elements")
-        self.result = None if self.is_remote else result_under(self.array, used)
+        self.result = array.buffer_on_device if self.is_array else None if self.is_remote \
+            else result_under(self.array, used)
         self.is_wrapped = not self.is_remote and not self.result and used.wraps(self.array)
         self.is_on_device = self.is_remote or self.is_wrapped or bool(self.result)
-        if self.is_remote and self.array.context.int_ptr != used.context.get_handle():
+        if self.is_remote and self.array.context.int_ptr != used.context.get_handle() \
+                or self.is_array and not is_of_context(self.result, used):
             raise ValueError(f"{name}: the array belongs to another OpenCL context: call "
                              "gstopencl.use (array.context) before")
         self.caps = tensors_caps(self.dtype.str[1:], self.shape, 0, FEATURE * self.is_on_device)
@@ -238,15 +241,18 @@ def result_under(array, used):
     if not isinstance(owner, Mapped) or (array.ctypes.data, array.nbytes) != (
             owner.info.data, owner.info.size):
         return None
-    memory = owner.buffer.peek_memory(0)
-    is_here = owner.buffer.n_memory() == 1 and GstOpenCL.is_opencl_memory(memory) \
+    return owner.buffer if is_of_context(owner.buffer, used) else None
+
+
+def is_of_context(buffer, used):
+    memory = buffer.peek_memory(0)
+    return buffer.n_memory() == 1 and GstOpenCL.is_opencl_memory(memory) \
         and GstOpenCL.memory_get_context(memory) == used.context
-    return owner.buffer if is_here else None
 
 
 def is_remote(value):
-    """Returns whether this is an array of pyopencl."""
-    return hasattr(value, "base_data")
+    """Returns whether this is an array of pyopencl or of gstopencl.array ()."""
+    return hasattr(value, "base_data") or hasattr(value, "buffer_on_device")
 
 
 def host_array(name, value):
@@ -259,8 +265,8 @@ def host_array(name, value):
 
 
 def plain(name, array, types=REAL):
-    """Returns an array of one of these types in the byte order of this machine. One of pyopencl stays
-    as it is."""
+    """Returns an array of one of these types in the byte order of this machine. One on the device
+    stays as it is."""
     if not is_remote(array):
         array = host_array(name, array)
     if array.dtype.str[1:] not in types:
@@ -335,17 +341,17 @@ class Engine:
     """An element with its properties, and a pad for each operand, which the caller's thread pushes
     buffers to"""
 
-    def __init__(self, used, factory, properties, operands):
+    def __init__(self, used, factory, properties, operands, results=views_of):
         self.lock, self.arguments, self.is_closed = threading.Lock(), None, False
-        self.caps = []
-        self.pipeline, self.element = Gst.Pipeline(), made(factory)
-        download, self.sink = made("opencldownload"), made("appsink")
+        self.caps, self.results = [], results
+        self.pipeline, self.element, self.sink = Gst.Pipeline(), made(factory), made("appsink")
         for name in "sync", "async":
             self.sink.set_property(name, False)
-        for part in self.element, download, self.sink:
+        parts = [self.element, *([made("opencldownload")] if results == views_of else []), self.sink]
+        for part in parts:
             self.pipeline.add(part)
-        self.element.link(download)
-        download.link(self.sink)
+        for part, following in zip(parts, parts[1:]):
+            part.link(following)
         for name, value in properties.items():
             self.set(name, value)
         self.pads = [self.source(name, operand) for name, operand in operands.items()]
@@ -423,7 +429,7 @@ class Engine:
             sample = self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
                                  is_changed and not is_first)
             try:
-                views = views_of(sample)
+                views = self.results(sample)
             except RuntimeError as error:
                 self.check_messages(Gst.MessageType.ERROR)
                 raise DeviceError(f"{self.element.get_factory().get_name()}: {error}") from None
@@ -488,11 +494,16 @@ def call_all(factory, properties, operands, arguments=None, used=None):
     """Returns a list of all results."""
     used = used or device()
     properties = {name: text_of(value) for name, value in properties.items() if value is not None}
-    key = factory, *properties.items(), *((name, each.kind) for name, each in operands.items())
+    results = views_of
+    if any(operand.is_array for operand in operands.values()):
+        from .devicearray import arrays_of as results
+    key = factory, results, *properties.items(), *(
+        (name, each.kind) for name, each in operands.items())
     shapes = tuple(each.shape for each in operands.values())
     result = None
     while result is None:
-        engine = used.engine(key, shapes, lambda: Engine(used, factory, properties, operands))
+        engine = used.engine(key, shapes, lambda: Engine(used, factory, properties, operands,
+                                                              results))
         try:
             result = engine.call(operands, arguments or {})
         except BaseException:

@@ -60,7 +60,7 @@ def value_of(name, value):
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     if isinstance(value, (np.generic, np.ndarray)) and np.ndim(value) == 0:
-        return plain(name, value)[()]
+        return plain(name, value, NUMBERS)[()]
     is_array = isinstance(value, (list, tuple, np.ndarray))
     return plain(name, value, NUMBERS) if is_array else value
 
@@ -162,10 +162,11 @@ def check_numbers(expression, values):
 
 
 def type_of(values, used):
-    """Returns the type of a result by NumPy's promotion. Real numbers count without arrays only."""
-    known = [value if is_complex_number(value) else value.dtype for value in values.values()
-             if is_array(value) or is_complex_number(value)]
-    known = known or [value for value in values.values() if not isinstance(value, str)]
+    """Returns the type of a result by NumPy's promotion. Beside arrays, complex numbers count alone."""
+    known = [value for value in values.values() if not isinstance(value, str)]
+    if any(map(is_array, known)):
+        known = [value.dtype if is_array(value) else value for value in known
+                 if is_array(value) or is_complex_number(value)]
     if not known:
         raise ValueError("without an array, shape and dtype are needed")
     found = np.result_type(*known)

@@ -116,14 +116,29 @@ def choose(dtype, lines, samples, accepted):
     return None
 
 
-def oct_view(data, _, structure):
-    lines, samples = structure.get_value("lines"), structure.get_value("samples")
-    return data.view(TYPES_OF_OCT[structure.get_value("format")]).reshape(lines, samples)
+def parts_of(sample):
+    """Returns a list of (buffer, type, shape) of a sample: each of several tensors is a buffer of its
+    own. Raises ValueError for video, whose rows may have padding."""
+    structure, buffer = structure_of(sample.get_caps(), 0), sample.get_buffer()
+    if structure.get_name() == "application/x-oct":
+        shape = structure.get_value("lines"), structure.get_value("samples")
+        return [(buffer, np.dtype(TYPES_OF_OCT[structure.get_value("format")]), shape)]
+    if structure.get_name() != "other/tensors":
+        raise ValueError(f"{structure.get_name()}, expected one of {', '.join(VIEWS)}")
+    parts, offset = [], 0
+    for name, dimensions in zip(structure.get_value("types").split(","),
+                                structure.get_value("dimensions").split(",")):
+        kind = np.dtype(TYPES_OF_TENSORS[name])
+        shape = tuple(int(length) for length in dimensions.split(":"))[::-1]
+        size = int(np.prod(shape)) * kind.itemsize
+        parts.append((buffer.copy_region(Gst.BufferCopyFlags.MEMORY, offset, size), kind, shape))
+        offset += size
+    return [(buffer, *parts[0][1:])] if len(parts) == 1 else parts
 
 
-def tensors_view(data, _, structure):
-    dimensions = [int(length) for length in structure.get_value("dimensions").split(":")]
-    return data.view(TYPES_OF_TENSORS[structure.get_value("types")]).reshape(dimensions[::-1])
+def array_view(data, sample, _):
+    _, kind, shape = parts_of(sample)[0]
+    return data.view(kind).reshape(shape)
 
 
 def video_view(data, sample, structure):
@@ -144,7 +159,7 @@ def video_view(data, sample, structure):
     return rows[..., 0] if components == 1 else rows
 
 
-VIEWS = {"application/x-oct": oct_view, "other/tensors": tensors_view, "video/x-raw": video_view}
+VIEWS = {"application/x-oct": array_view, "other/tensors": array_view, "video/x-raw": video_view}
 
 
 def views_of(sample):
@@ -152,17 +167,12 @@ def views_of(sample):
     structure = structure_of(sample.get_caps(), 0)
     if not structure.has_field("num_tensors") or structure.get_value("num_tensors") == 1:
         return [view_of(sample)]
-    views, offset = [], 0
-    for name, dimensions in zip(structure.get_value("types").split(","),
-                                structure.get_value("dimensions").split(",")):
-        kind, shape = np.dtype(TYPES_OF_TENSORS[name]), [int(n) for n in dimensions.split(":")]
-        size = int(np.prod(shape)) * kind.itemsize
-        part = sample.get_buffer().copy_region(Gst.BufferCopyFlags.MEMORY, offset, size)
+    views = []
+    for part, kind, shape in parts_of(sample):
         # An offset that does not suit the type needs a copy.
-        view = np.require(bytes_of(part).view(kind).reshape(shape[::-1]), None, "A")
+        view = np.require(bytes_of(part).view(kind).reshape(shape), None, "A")
         view.flags.writeable = False
         views.append(view)
-        offset += size
     return views
 
 

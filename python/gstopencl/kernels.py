@@ -13,7 +13,7 @@ import weakref
 
 import numpy as np
 
-from .arrays import COMPLEX, KEPT, REAL, Operand, call_all, device, made, numbers_of
+from .arrays import COMPLEX, KEPT, REAL, Operand, call_all, device, is_remote, made, numbers_of
 from .frames import TENSORS, TYPES_OF_TENSORS, DeviceError, without_mask
 
 # Arguments that the element sets by their names
@@ -82,7 +82,7 @@ class Parameter:
             value = self.numbers(value)
         if not hasattr(value, "dtype") or value.shape == ():
             raise self.error(TypeError, repr(value), "an array")
-        if not hasattr(value, "base_data"):
+        if not is_remote(value):
             value = without_mask(self.name, value)
             value = np.ascontiguousarray(value, value.dtype.newbyteorder("="))
         if 0 in value.shape:

@@ -225,7 +225,7 @@ def check_errors():
     refused(ValueError, "axes: 3", gstopencl.reduce, x, axes=3)
     refused(TypeError, "k: None", gstopencl.run, "x", x=x, k=None)
     refused(TypeError, "k: 64 bits", gstopencl.run, "x", x=x, k=2**64)
-    refused(ValueError, "x: (0, 3)", gstopencl.kernel, f"kernel {DOUBLE}", values=x, x=np.empty((0, 3)))
+    refused(ValueError, "values: (0, 3)", gstopencl.kernel, f"kernel {DOUBLE}", values=np.empty((0, 3)), factor=2)
     refused(ValueError, "shape dtype", gstopencl.run, "i0", shape=3)
     refused(ValueError, "'x y' name", gstopencl.run, "x", {"x y": x})
     refused(ValueError, "operation: nothing", gstopencl.reduce, x, "nothing")

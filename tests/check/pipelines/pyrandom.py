@@ -93,10 +93,11 @@ def raised(kind):
 
 
 def float_type(arrays):
-    """Type of the result of an expression without dtype: numbers do not count beside arrays"""
-    counted = [each for each in arrays if np.ndim(each)] or arrays
-    found = np.result_type(*(np.asarray(each).dtype for each in counted))
-    return found if found.kind == "f" else np.dtype("f8")
+    """Type of the result of an expression without dtype: real numbers do not count beside arrays"""
+    counted = [np.asarray(each).dtype for each in arrays if np.ndim(each)]
+    numbers = [each for each in arrays if not np.ndim(each) and np.iscomplexobj(each)]
+    found = np.result_type(*(counted + numbers if counted else arrays))
+    return found if found.kind in "fc" else np.dtype("f8")
 
 
 # --- expressions ---
@@ -125,12 +126,15 @@ def check_run(chance):
     x, y = chance.laid_out(x), chance.laid_out(y)
     dtype = chance.of(None, None, None, "f4", "i2", "u8", bool, np.float16)
     name = chance.of("y", "src", "output", "sink", "data", "sin", "int", "lambda")
+    if np.asarray(x).dtype.kind == "c":
+        dtype = chance.of(None, "c8", "c16")
+        expression, compute = ("x + y", np.add) if "where" in expression else (expression, compute)
 
     def wanted():
-        if np.asarray(x).dtype.kind == "c":
-            raise TypeError
+        is_complex = np.asarray(x).dtype.kind == "c"
         kind = float_type([x, y]) if dtype is None else dtype
-        return converted(np.asarray(compute(np.asarray(x, "f8"), np.asarray(y, "f8"))), kind)
+        wide = np.asarray(x, "c16" if is_complex else "f8")
+        return converted(np.asarray(compute(wide, np.asarray(y, "f8"))), kind)
     text = expression.replace("y", name)
     check(f"{text}, dtype={dtype}, x={x!r}, {name}={y!r}",
           lambda: gstopencl.run(text, {"x": x, name: y}, dtype=dtype), wanted)
