@@ -382,7 +382,8 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
   keeps_state = wanted.keep_state;
   flop = task.flop;
   file = read;
-  if (program->adds_to_old_values (task.source) && !std::exchange (has_warned, true))
+  if (wanted.expression.empty () && program->adds_to_old_values (task.source)
+      && !std::exchange (has_warned, true))
     GST_ELEMENT_WARNING (element, LIBRARY, SETTINGS,
         ("the kernel calls an atomic function on output, which holds old values; set "
          "fill-output=0 to start from zeros"),

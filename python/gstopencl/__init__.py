@@ -25,7 +25,8 @@ def __getattr__(name):
         raise AttributeError(f"module 'gstopencl' has no attribute '{name}'")
     from importlib import import_module
     try:
-        return getattr(import_module(f".{PUBLIC[name]}", __name__), name)
+        globals()[name] = getattr(import_module(f".{PUBLIC[name]}", __name__), name)
+        return globals()[name]
     except (ImportError, ValueError) as error:
         if getattr(error, "name", None) != "gi" and "Namespace" not in str(error):
             raise

@@ -31,12 +31,13 @@ import numpy as np
 
 from . import frames
 from .frames import (
-    TENSORS, DeviceError, start_gstreamer, temporary_folder, tensors_caps, views_of, without_mask)
+    TENSORS, DeviceError, start_gstreamer, temporary_folder, tensors_caps, views_in, layout_of, without_mask)
 
 gi.require_version("GstOpenCL", "1.0")
 from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
 
 from .memory import Mapped, buffer_of  # noqa: E402
+from .structures import structure_of  # noqa: E402
 from .view.properties import write_text  # noqa: E402
 
 KEPT, SHAPES = 32, 3  # pipelines, and those of them that differ in the shapes of operands alone
@@ -341,13 +342,13 @@ class Engine:
     """An element with its properties, and a pad for each operand, which the caller's thread pushes
     buffers to"""
 
-    def __init__(self, used, factory, properties, operands, results=views_of):
+    def __init__(self, used, factory, properties, operands, results=views_in):
         self.lock, self.arguments, self.is_closed = threading.Lock(), None, False
-        self.caps, self.results = [], results
+        self.caps, self.results, self.layout = [], results, None
         self.pipeline, self.element, self.sink = Gst.Pipeline(), made(factory), made("appsink")
         for name in "sync", "async":
             self.sink.set_property(name, False)
-        parts = [self.element, *([made("opencldownload")] if results == views_of else []), self.sink]
+        parts = [self.element, *([made("opencldownload")] if results == views_in else []), self.sink]
         for part in parts:
             self.pipeline.add(part)
         for part, following in zip(parts, parts[1:]):
@@ -412,8 +413,8 @@ class Engine:
             if self.is_closed:
                 return None
             self.is_closed = True
-            structure = structure_with(arguments)
-            text = structure.to_string()  # lists may change, and 0.0 == -0.0
+            structure = structure_with(arguments) if arguments or self.arguments else None
+            text = structure.to_string() if structure else ""  # lists may change, and 0.0 == -0.0
             is_first, is_changed = self.arguments is None, self.arguments != text
             if is_changed and (arguments or not is_first):
                 self.element.set_property("arguments", structure)
@@ -429,12 +430,17 @@ class Engine:
             sample = self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
                                  is_changed and not is_first)
             try:
-                views = self.results(sample)
+                views = self.results(sample.get_buffer(), self.layout_of(sample.get_caps()))
             except RuntimeError as error:
                 self.check_messages(Gst.MessageType.ERROR)
                 raise DeviceError(f"{self.element.get_factory().get_name()}: {error}") from None
             self.is_closed = False
             return views
+
+    def layout_of(self, caps):
+        if not self.layout or not self.layout[0].is_equal(caps):
+            self.layout = caps, layout_of(structure_of(caps, 0))
+        return self.layout[1]
 
     def pulled(self, failed, is_changed):
         """Returns the next sample. New arguments that do not fit are a warning, after which the
@@ -494,7 +500,7 @@ def call_all(factory, properties, operands, arguments=None, used=None):
     """Returns a list of all results."""
     used = used or device()
     properties = {name: text_of(value) for name, value in properties.items() if value is not None}
-    results = views_of
+    results = views_in
     if any(operand.is_array for operand in operands.values()):
         from .devicearray import arrays_of as results
     key = factory, results, *properties.items(), *(

@@ -13,11 +13,12 @@ import numpy as np
 from . import arrays
 from .arrays import Gst, GstOpenCL
 from .expressions import run
-from .frames import parts_of
+from .frames import layout_of, parts_of
 from .kernels import kernel
 from .memory import bytes_of
 from .reductions import reduce
 from .source import mapped
+from .structures import structure_of
 
 # NumPy's functions that are computed on the device; its operators call them
 FUNCTIONS = {
@@ -218,7 +219,7 @@ def array(x, dtype=None):
     Returns an Array.
     """
     if isinstance(x, Gst.Sample):
-        return arrays_of(x)[0]
+        return arrays_of(x.get_buffer(), layout_of(structure_of(x.get_caps(), 0)))[0]
     if isinstance(x, Array):
         return x if dtype in (None, x.dtype) else x.astype(dtype)
     x = arrays.plain("x", np.asarray(x, dtype), {**arrays.REAL, **arrays.COMPLEX})
@@ -231,6 +232,6 @@ def array(x, dtype=None):
     return Array(buffer, x.dtype, x.shape)
 
 
-def arrays_of(sample):
-    """Returns the frame of a sample as Arrays that share its memory."""
-    return [Array(*part) for part in parts_of(sample)]
+def arrays_of(buffer, layout):
+    """Returns the arrays of a frame as Arrays that share its memory."""
+    return [Array(*part) for part in parts_of(buffer, layout)]

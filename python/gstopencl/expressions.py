@@ -111,13 +111,13 @@ def compute_elements(expression, values, dtype, shape, options):
         shape = ()
     if any(0 in each for each in [*shapes, shape or ()]):
         return empty_result(values, shapes, kind, shape)
-    names = [name for name in values if RENAMED.fullmatch(name)]
-    new_names = dict(zip(names, fresh_names(len(names), expression, values, options)))
-    expression = renamed(expression, new_names, values)
-    values = {new_names.get(name, name): value for name, value in values.items()}
+    if names := [name for name in values if RENAMED.fullmatch(name)]:
+        new_names = dict(zip(names, fresh_names(len(names), expression, values, options)))
+        expression = renamed(expression, new_names, values)
+        values = {new_names.get(name, name): value for name, value in values.items()}
     is_complex = kind.kind == "c" and (dtype is not None or shape is not None)
     found = call_element(expression, values, kind, is_complex, shape, options, used)
-    if shape is None:
+    if shape is None and len(found.shape) != max(map(len, shapes), default=0):
         is_complex = found.shape != broadcast(shapes, values)
     if is_complex and dtype and dtype.kind != "c":
         raise TypeError(f"dtype: {dtype}, but the value of the expression is complex")

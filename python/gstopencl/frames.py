@@ -3,6 +3,8 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import ctypes
+import itertools
+import math
 import os
 import shutil
 import tempfile
@@ -30,6 +32,7 @@ TYPES_OF_OCT = {**{name: f"<{kind}" for kind, name in SPECTRA.items()}, "U16BE":
 TENSORS = {"u1": "uint8", "i1": "int8", "u2": "uint16", "i2": "int16", "u4": "uint32",
            "i4": "int32", "u8": "uint64", "i8": "int64", "f2": "float16", "f4": "float32",
            "f8": "float64"}
+ARRAYS = "application/x-oct", "other/tensors"
 TYPES_OF_TENSORS = {name: f"<{kind}" for kind, name in TENSORS.items()}
 
 
@@ -116,34 +119,44 @@ def choose(dtype, lines, samples, accepted):
     return None
 
 
-def parts_of(sample):
-    """Returns a list of (buffer, type, shape) of a sample: each of several tensors is a buffer of its
-    own. Raises ValueError for video, whose rows may have padding."""
-    structure, buffer = structure_of(sample.get_caps(), 0), sample.get_buffer()
+def layout_of(structure):
+    """Returns (type, shape, first byte, number of bytes) of each array in a frame of these caps.
+    Raises ValueError for video, whose rows may have padding."""
     if structure.get_name() == "application/x-oct":
-        shape = structure.get_value("lines"), structure.get_value("samples")
-        return [(buffer, np.dtype(TYPES_OF_OCT[structure.get_value("format")]), shape)]
-    if structure.get_name() != "other/tensors":
-        raise ValueError(f"{structure.get_name()}, expected one of {', '.join(VIEWS)}")
-    parts, offset = [], 0
-    for name, dimensions in zip(structure.get_value("types").split(","),
-                                structure.get_value("dimensions").split(",")):
-        kind = np.dtype(TYPES_OF_TENSORS[name])
-        shape = tuple(int(length) for length in dimensions.split(":"))[::-1]
-        size = int(np.prod(shape)) * kind.itemsize
-        parts.append((buffer.copy_region(Gst.BufferCopyFlags.MEMORY, offset, size), kind, shape))
-        offset += size
-    return [(buffer, *parts[0][1:])] if len(parts) == 1 else parts
+        kinds = [np.dtype(TYPES_OF_OCT[structure.get_value("format")])]
+        shapes = [(structure.get_value("lines"), structure.get_value("samples"))]
+    elif structure.get_name() == "other/tensors":
+        kinds = [np.dtype(TYPES_OF_TENSORS[name]) for name in structure.get_value("types").split(",")]
+        shapes = [tuple(int(length) for length in text.split(":"))[::-1]
+                  for text in structure.get_value("dimensions").split(",")]
+    else:
+        raise ValueError(f"the chain ends with {structure.get_name()}, expected one of "
+                         f"{', '.join(ARRAYS)} and video/x-raw")
+    sizes = [math.prod(shape) * kind.itemsize for kind, shape in zip(kinds, shapes)]
+    return [*zip(kinds, shapes, itertools.accumulate(sizes, initial=0), sizes)]
 
 
-def array_view(data, sample, _):
-    _, kind, shape = parts_of(sample)[0]
-    return data.view(kind).reshape(shape)
+def parts_of(buffer, layout):
+    """Returns (buffer, type, shape) of each array in a frame."""
+    if len(layout) == 1:
+        return [(buffer, *layout[0][:2])]
+    return [(buffer.copy_region(Gst.BufferCopyFlags.MEMORY, first, size), kind, shape)
+            for kind, shape, first, size in layout]
 
 
-def video_view(data, sample, structure):
+def views_in(buffer, layout):
+    """Returns the arrays of a frame, which share its memory and cannot be written."""
+    views = [bytes_of(part).view(kind).reshape(shape) for part, kind, shape in parts_of(buffer, layout)]
+    for number, view in enumerate(views):
+        if not view.flags.aligned:  # an offset that does not suit the type
+            views[number] = np.require(view, None, "A")
+            views[number].flags.writeable = False
+    return views
+
+
+def video_view(sample, structure):
     """Returns (height, width) or (height, width, components). Rows may have padding between."""
-    info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+    data, info = bytes_of(sample.get_buffer()), GstVideo.VideoInfo.new_from_caps(sample.get_caps())
     order = "<" if info.finfo.flags & GstVideo.VideoFormatFlags.LE else ">"
     kind = np.dtype(f"{order}u2" if info.finfo.depth[0] == 16 else "u1")
     if info.finfo.n_planes != 1:
@@ -159,28 +172,14 @@ def video_view(data, sample, structure):
     return rows[..., 0] if components == 1 else rows
 
 
-VIEWS = {"application/x-oct": array_view, "other/tensors": array_view, "video/x-raw": video_view}
-
-
 def views_of(sample):
     """Returns the arrays of a sample as a list. Each of several tensors is a buffer of its own."""
     structure = structure_of(sample.get_caps(), 0)
-    if not structure.has_field("num_tensors") or structure.get_value("num_tensors") == 1:
-        return [view_of(sample)]
-    views = []
-    for part, kind, shape in parts_of(sample):
-        # An offset that does not suit the type needs a copy.
-        view = np.require(bytes_of(part).view(kind).reshape(shape), None, "A")
-        view.flags.writeable = False
-        views.append(view)
-    return views
+    if structure.get_name() == "video/x-raw":
+        return [video_view(sample, structure)]
+    return views_in(sample.get_buffer(), layout_of(structure))
 
 
 def view_of(sample):
     """Returns the frame of a sample as an array that shares its memory and cannot be written."""
-    structure = structure_of(sample.get_caps(), 0)
-    view = VIEWS.get(structure.get_name())
-    if not view:
-        raise ValueError(f"the chain ends with {structure.get_name()}, expected one of "
-                         f"{', '.join(VIEWS)}")
-    return view(bytes_of(sample.get_buffer()), sample, structure)
+    return views_of(sample)[0]

@@ -243,7 +243,7 @@ def check_errors():
 
 # Functions of `calls ()` that take a type
 SUPPORTED = {
-    **dict.fromkeys(("c8", "c16", ">c8"), "kernel fft reduce convolve taps"),
+    **dict.fromkeys(("c8", "c16", ">c8"), "run kernel fft reduce convolve taps number"),
     **dict.fromkeys(("i4", ">i8", "u8"), "run kernel fft rfft reduce taps number"),
     **dict.fromkeys(("?", "u1", ">i2", "f2", ">f4", "f8"), "run kernel fft rfft reduce convolve taps number"),
     **dict.fromkeys(("O", "U3", "S3", "M8[s]", "m8[s]", "g", "G", "V4", "f4,i4"), "")}
@@ -272,7 +272,8 @@ def check_types():
     for call in *calls(masked).values(), lambda: gstopencl.process(masked):
         refused(TypeError, "masked", call)
     refused(ValueError, "global_size complex", gstopencl.kernel, f"kernel {DOUBLE}", values=np.ones(3, "c8"))
-    refused(TypeError, "dtype: complex64", gstopencl.run, "i0", shape=3, dtype="c8")
+    close(gstopencl.run("i0", shape=3, dtype="c8"), np.arange(3, dtype="c8"))
+    refused(TypeError, "dtype: float32 complex", gstopencl.run, "x", x=np.ones(3, "c8"), dtype="f4")
     close(gstopencl.reduce(np.matrix(numbers), axes=0), numbers.sum(0))
     # A last axis of 2 does not make real numbers complex.
     real = floats(8, 2)
