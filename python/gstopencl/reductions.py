@@ -2,8 +2,6 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import math
-
 import numpy as np
 
 from .arrays import COMPLEX, REAL, axes_of, call_filter, lengths_of, plain
@@ -12,12 +10,7 @@ ONE_AXIS = {"argmax", "argmin", "cumulative-sum", "sort", "argsort"}
 ORDERED = {"cumulative-sum", "sort", "argsort"}  # which keep all dimensions
 WIDE = {"sum", "cumulative-sum", "product"}  # whose integers have 64 bits
 SAME = {"maximum", "minimum", "sort"}
-POSITIONS = {"argmax", "argmin", "argsort", "histogram"}
 TRUTH = {"any", "all"}
-# Results of no elements; NumPy has none of the others
-OF_NOTHING = {"sum": 0, "product": 1, "norm": 0, "any": False, "all": True, "histogram": 0,
-              **dict.fromkeys(("mean", "variance", "standard-deviation", "median", "quantiles"),
-                              math.nan)}
 OF_COMPLEX = {"sum", "mean", "cumulative-sum", "norm", "variance", "standard-deviation", *TRUTH}
 
 
@@ -47,8 +40,6 @@ def reduce(x, operation="sum", axes=None, keep_dimensions=False, **properties):
                         + ", ".join(sorted(OF_COMPLEX)))
     properties = {name: setting_of(name, value) for name, value in properties.items()}
     x, axes, shape = arranged(x, operation, axes, keep_dimensions, properties)
-    if 0 in x.shape:
-        return of_nothing(x, operation, shape)
     compute = of_complex if x.dtype.kind == "c" else of_element
     found = compute(x, operation, axes, **properties)
     return typed(found.reshape(shape), operation, x.dtype)
@@ -131,22 +122,3 @@ def typed(found, operation, kind):
     if operation in TRUTH or kind.kind == "b" and operation in SAME:
         return found.view(bool)
     return found.view(np.int64) if kind.kind == "b" and operation in WIDE else found
-
-
-def of_nothing(x, operation, shape):
-    """Returns the reduction of an array without elements."""
-    if math.prod(shape) and operation not in OF_NOTHING:
-        raise ValueError(f"x: operation={operation} of no elements")
-    return np.full(shape, OF_NOTHING.get(operation, 0), type_of_result(operation, x.dtype))
-
-
-def type_of_result(operation, kind):
-    if operation in TRUTH or operation in POSITIONS:
-        return np.dtype(bool if operation in TRUTH else np.int64)
-    if kind.kind == "c" and operation in ("norm", "variance", "standard-deviation"):
-        return kind.type(0).real.dtype
-    if kind.kind in "fc" or operation in SAME:
-        return kind
-    if operation in WIDE:
-        return np.dtype(np.uint64 if kind.kind == "u" else np.int64)
-    return np.dtype(np.float32 if kind.itemsize <= 2 else np.float64)

@@ -42,8 +42,6 @@ def fft(x, axes=None, inverse=False, half_spectrum=False, n=None):
     is_inverse_half = inverse and half_spectrum
     lengths = counts_of(x, axes, is_inverse_half, n)
     x = in_precision(resized(x, axes, lengths, is_inverse_half), is_inverse_half)
-    if 0 in x.shape:
-        return empty_spectrum(x, axes, lengths, half_spectrum, inverse)
     return half_transform(x, axes, lengths, inverse) if half_spectrum else \
         transform(x, axes, inverse)
 
@@ -73,8 +71,6 @@ def has_odd_count(x, axes):
     """Returns whether the last bins of a half spectrum cannot be those of an even number of
     samples, which are real, or symmetric along other axes."""
     x = x.get() if is_remote(x) else x
-    if x.size == 0:
-        return False
     last = np.take(x, [-1], axes[-1])
     mirrored = np.roll(np.flip(last, axes[:-1]), 1, axes[:-1]) if axes[:-1] else last
     is_double = x.dtype.str[1:] in ("f8", "c16")
@@ -102,14 +98,6 @@ def in_precision(x, must_be_complex):
     kind = np.dtype(("f4", "f8", "c8", "c16")[2 * is_complex + is_double])
     return x if x.dtype == kind else x.astype(kind)
 
-
-def empty_spectrum(x, axes, counts, half_spectrum, inverse):
-    """Returns the result for a batch of no signals."""
-    shape, kind = list(x.shape), np.result_type(x.dtype, np.complex64)
-    if half_spectrum:
-        shape[axes[-1]] = counts[-1] if inverse else counts[-1] // 2 + 1
-        kind = kind if not inverse else x.real.dtype
-    return np.empty(shape, kind)
 
 
 def transform(x, axes, inverse):

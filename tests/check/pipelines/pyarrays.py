@@ -243,7 +243,7 @@ def check_errors():
 
 # Functions of `calls ()` that take a type
 SUPPORTED = {
-    **dict.fromkeys(("c8", "c16", ">c8"), "run kernel fft reduce convolve taps number"),
+    **dict.fromkeys(("c8", "c16", ">c8"), "run kernel fft reduce number"),
     **dict.fromkeys(("i4", ">i8", "u8"), "run kernel fft rfft reduce taps number"),
     **dict.fromkeys(("?", "u1", ">i2", "f2", ">f4", "f8"), "run kernel fft rfft reduce convolve taps number"),
     **dict.fromkeys(("O", "U3", "S3", "M8[s]", "m8[s]", "g", "G", "V4", "f4,i4"), "")}

@@ -92,6 +92,13 @@ def raised(kind):
     return call
 
 
+def filled(array):
+    """Returns an array of elements, which these functions need."""
+    if np.size(array) == 0:
+        raise ValueError
+    return np.asarray(array)
+
+
 def float_type(arrays):
     """Type of the result of an expression without dtype: real numbers do not count beside arrays"""
     counted = [np.asarray(each).dtype for each in arrays if np.ndim(each)]
@@ -211,7 +218,7 @@ def check_reduce(chance):
     def wanted():
         if x.dtype.kind == "c" and operation not in OF_COMPLEX:
             raise TypeError
-        array = np.asarray(given)
+        array = filled(given)
         return np.asarray(function(array.astype(array.dtype.newbyteorder("=")), axis=axes, **options))
     check(f"{operation}, axes={axes!r}, {options}, x={given!r} of {kind}",
           lambda: gstopencl.reduce(given, operation, axes, **ours), wanted)
@@ -246,7 +253,7 @@ def check_fft(chance):
     def wanted():
         if len({*axes}) != len(axes) or half and kind[0] == "c":
             raise ValueError
-        return function(np.asarray(given), counts, axes).astype("c16" if kind in ("f8", "c16") else "c8")
+        return function(filled(given), counts, axes).astype("c16" if kind in ("f8", "c16") else "c8")
     check(f"fft, axes={axes}, n={counts}, half={half}, inverse={inverse}, x={given!r} of {kind}",
           lambda: gstopencl.fft(given, axes[0] if single else axes, inverse, half,
                                 counts[0] if single and counts else counts), wanted)
@@ -274,7 +281,7 @@ def convolution(x, kernel, stride, dilation, padding):
     for length, span, s, p in zip(x.shape, spans, stride, padding):
         counts.append(-(-length // s) if p < 0 else (length + 2 * p - span) // s + 1)
         before.append(max((counts[-1] - 1) * s + span - length, 0) // 2 if p < 0 else p)
-    if min(counts) < 0 or 0 in x.shape and 0 not in counts or 0 in counts and x.size:
+    if min(counts) < 1:
         raise ValueError
     padded = np.pad(x, [(b, 99) for b in before] + [(0, 0)] * (x.ndim - 2))
     return sum(kernel[r, c] * padded[r * dilation[0]:, c * dilation[1]:][
@@ -303,14 +310,14 @@ def check_convolve(chance):
             raise TypeError
         if np.ptp(sizes["padding"]) > 0:
             raise ValueError
-        wide = np.atleast_2d(np.asarray(given)).astype("c16"), np.atleast_2d(taps).astype("c16")
+        if "c" in (kind.kind, taps.dtype.kind):
+            raise TypeError
+        wide = np.atleast_2d(filled(given)).astype("f8"), np.atleast_2d(taps).astype("f8")
         if is_line:
             found = convolution(*wide, *pairs).reshape(-1)
         else:
             found = convolution(*wide, *pairs)
-        real = np.dtype("f4") if kind.kind in "iub" else kind.type(0).real.dtype
-        is_complex = "c" in (kind.kind, taps.dtype.kind)
-        return found.astype(np.result_type(real, np.complex64)) if is_complex else found.real.astype(real)
+        return found.astype("f4" if kind.kind in "iub" else kind)
     check(f"convolve, {sizes}, kernel={taps!r}, x={given!r}",
           lambda: gstopencl.convolve(given, chance.of(taps, taps.tolist()), **sizes), wanted)
 
