@@ -76,7 +76,7 @@ const BinaryOperator *binary_operator (const std::string &symbol);
 /* One of - + ! ~ */
 Value apply_unary (const std::string &symbol, const Value &value);
 Value choose (const Value &condition, const Value &first, const Value &second);
-/* Of a complex number, the exponent must be a constant. */
+/* Returns a power. Complex numbers take constant exponents alone. */
 Value raise (const Value &base, const Value &exponent);
 
 /* --- functions that keep integers --- */
