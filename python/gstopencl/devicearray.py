@@ -30,9 +30,13 @@ FUNCTIONS = {
     np.square: "x * x", np.reciprocal: "1 / x", np.matmul: "x @ y",
     **{getattr(np, name): f"{name} (x)" for name in (
         "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh cbrt floor ceil "
-        "rint trunc isnan isinf").split()},
+        "rint trunc isnan isinf isfinite").split()},
     np.arcsin: "asin (x)", np.arccos: "acos (x)", np.arctan: "atan (x)", np.hypot: "hypot (x, y)",
-    np.arctan2: "atan2 (x, y)"}
+    np.arctan2: "atan2 (x, y)", np.power: "pow (x, y)",
+    np.maximum: "where (x >= y || x != x, x, y)", np.minimum: "where (x <= y || x != x, x, y)"}
+OF_COMPLEX = {np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.positive, np.equal,
+              np.not_equal, np.absolute, np.conjugate, np.square, np.reciprocal, np.exp, np.log, np.sqrt}
+POWERS = range(17)  # which are products
 # Casts, which wrap as NumPy's integers do, where the result of an expression saturates
 WRAPPED = {"i1": "char", "u1": "uchar", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint"}
 # A copy of elements that are not neighbours, of up to four axes, outermost first
@@ -53,7 +57,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of numbers in device memory, in C order. It never changes.
 
     shape, dtype, ndim, size, nbytes: as NumPy's
-    buffer_on_device: the Gst.Buffer of its memory, which elements of a pipeline read after what computes it
+    buffer_on_device: the Gst.Buffer of its memory; elements of a pipeline wait for what computes it
 
     Operators, NumPy's functions of elements and `gstopencl`'s functions take it, together with arrays
     of NumPy, and return one, without waiting for the device. `numpy.asarray ()`, float () and the like
@@ -72,19 +76,26 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
             found = bytes_of(self.buffer_on_device).view(self.dtype).reshape(self.shape)
         return found.astype(dtype or self.dtype, copy=bool(copy))
 
-    def __array_ufunc__(self, function, method, *operands, **options):
-        expression = FUNCTIONS.get(function)
+    def __array_ufunc__(self, function, method, *operands, out=(), **options):
+        is_written = bool(out) and isinstance(out[0], Array)
+        if is_written and out[0] is not operands[0]:
+            raise TypeError("out: an array on the device cannot be written")
+        operands = [np.asarray(each) if isinstance(each, (list, tuple)) else each for each in operands]
         kind = None
-        if expression and method == "__call__" and not options:
-            empty = [np.empty(0 if function is not np.matmul else (0, 0), each.dtype)
-                     if np.ndim(each) else each for each in operands]
-            kind = function(*empty).dtype
-        if kind is None or kind.kind not in "biufc":
+        if method == "__call__" and not options and is_written == bool(out):  # a += b is another array
+            kind = type_of_result(function, operands)
+        if not kind:
             operands = [np.asarray(each) if isinstance(each, Array) else each for each in operands]
-            return getattr(function, method)(*operands, **options)
+            return getattr(function, method)(
+                *operands, **options, **({"out": out} if out and not is_written else {}))
+        expression, values = FUNCTIONS[function], dict(zip("xy", operands))
+        if function is np.power and is_product(operands[1]):
+            expression = f"x ** {values.pop('y')}"
+        elif kind.kind == "b" and function is np.invert:
+            expression = "!x"
         if kind.str[1:] in WRAPPED:
             expression = f"({WRAPPED[kind.str[1:]]}) ({expression})"
-        return run(expression, dtype=kind, **dict(zip("xy", operands)))
+        return run(expression, dtype=kind, **values)
 
     def __getitem__(self, index):
         parts = index if isinstance(index, tuple) else (index,)
@@ -117,8 +128,8 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         words = self._as(f"u{min(step, 8)}", (*self.shape, 2) if step == 16 else self.shape)
         shape = (*part.shape, 2) if step == 16 else part.shape
         found = kernel(COPY, x=words, first=first // step, count=part.size, dtype=words.dtype,
-                              shape=shape, lengths=list(lengths), strides=list(strides),
-                              options=f"-DNUMBER={kind}", global_size=part.size)
+                       shape=shape, lengths=list(lengths), strides=list(strides),
+                       options=f"-DNUMBER={kind}", global_size=part.size)
         return found._as(self.dtype, part.shape)
 
     def _as(self, dtype, shape):
@@ -183,6 +194,22 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
         memory = (ctypes.c_ubyte * self.nbytes).from_address(view.ctypes.data)
         memory.owner = view
         return np.frombuffer(memory, self.dtype).reshape(self.shape).__dlpack__(**options)
+
+
+def type_of_result(function, operands):
+    """Returns the type of a function's result, or None if NumPy computes it."""
+    empty = [np.empty(0 if function is not np.matmul else (0, 0), each.dtype) if np.ndim(each) else each
+             for each in operands]
+    is_power = function is np.power and not is_product(operands[1])
+    is_complex = any(map(np.iscomplexobj, empty))
+    if function not in FUNCTIONS or is_complex and function not in OF_COMPLEX:
+        return None
+    kind = function(*empty).dtype
+    return kind if kind.kind in ("f" if is_power else "biufc") else None
+
+
+def is_product(exponent):
+    return isinstance(exponent, int) and exponent in POWERS
 
 
 def strides_of(shape, step):

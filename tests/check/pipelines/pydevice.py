@@ -56,6 +56,31 @@ def check_operators():
     same(a * c, x * z), same(np.sqrt(a) + 1j, np.sqrt(x) + np.complex64(1j))
     same(np.hypot(a, 3), np.hypot(x, 3)), same(a @ a.T, x @ x.T)
     same(np.ldexp(a, 2), np.ldexp(x, 2), False)  # not in the table: NumPy computes it
+    same(np.sin(c), np.sin(z), False), same(c @ c, z @ z, False)
+    same(a + [1, 2, 3, 4, 5, 6], x + np.array([1, 2, 3, 4, 5, 6])), same(a * np.float64(2), x * np.float64(2))
+    same(a**2, x**2), same(a**-1.5, x**-1.5), same(c**2, z**2, False)
+    whole, bits = random.integers(1, 50, 9), np.array([True, False])
+    same(gstopencl.array(whole)**3, whole**3), same(2**gstopencl.array(whole), 2**whole, False)
+    same(~gstopencl.array(bits), ~bits), same(gstopencl.array(bits) ^ True, ~bits)
+    odd = np.array([1, np.nan, -np.inf, 4], "f4")
+    for function in np.maximum, np.minimum:
+        same(function(gstopencl.array(odd), odd[::-1]), function(odd, odd[::-1]))
+    same(np.isfinite(gstopencl.array(odd)), np.isfinite(odd))
+    before = b = gstopencl.array(x)
+    b += 1
+    same(b, x + 1), same(before, x)
+    refused(TypeError, "out written", lambda: np.add(x, 1, out=a))
+    host = x.copy()
+    host += a
+    same(host, x + x, False)
+    small = np.array([200, 7], "u1")
+    same(gstopencl.array(small)**2, small**2), same(np.negative(gstopencl.array(small)), np.negative(small))
+    try:
+        a[0] = 1
+    except TypeError:
+        pass
+    else:
+        raise AssertionError("an array was written")
     same(gstopencl.array([[]]) + 1, np.array([[]]) + 1, False)
     assert float(gstopencl.array(2.5)) == 2.5 and int(gstopencl.array([7])) == 7
 
