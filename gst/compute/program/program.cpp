@@ -1219,7 +1219,8 @@ Program::end_check (cl_command_queue queue, GError **error)
     const Guarded &guard = guarded[index];
     if (guard.original
         && (!check_guards (queue, guard.copy, signature[index], error)
-            || !guard.copy.end (queue, guard.original, error)))
+            || (signature[index].is_written ()
+                && !guard.copy.end (queue, guard.original, error))))
       return false;
   }
   return succeeded;
