@@ -95,7 +95,8 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
             expression = "!x"
         if kind.str[1:] in WRAPPED:
             expression = f"({WRAPPED[kind.str[1:]]}) ({expression})"
-        return run(expression, dtype=kind, **values)
+        found = run(expression, dtype=kind, **values)
+        return found if any(map(np.ndim, operands)) else found.reshape(())
 
     def __getitem__(self, index):
         parts = index if isinstance(index, tuple) else (index,)
@@ -175,6 +176,9 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def __iter__(self):
         return (self[n] for n in range(len(self)))
 
+    def __contains__(self, value):
+        return bool((self == value).any())
+
     def item(self):
         """Returns the only element as a number of Python."""
         return np.asarray(self).item()
@@ -198,7 +202,8 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
 
 def type_of_result(function, operands):
     """Returns the type of a function's result, or None if NumPy computes it."""
-    empty = [np.empty(0 if function is not np.matmul else (0, 0), each.dtype) if np.ndim(each) else each
+    shape = (0, 0) if function is np.matmul else 0
+    empty = [np.empty(shape, each.dtype) if np.ndim(each) or isinstance(each, Array) else each
              for each in operands]
     is_power = function is np.power and not is_product(operands[1])
     is_complex = any(map(np.iscomplexobj, empty))

@@ -56,7 +56,7 @@ def value_of(name, value):
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"{name!r} is not a name that an expression can have")
     if is_remote(value):
-        return value
+        return value if value.shape else value.reshape(1)
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     if isinstance(value, (np.generic, np.ndarray)) and np.ndim(value) == 0:

@@ -70,6 +70,12 @@ def check_operators():
     b += 1
     same(b, x + 1), same(before, x)
     refused(TypeError, "out written", lambda: np.add(x, 1, out=a))
+    total = gstopencl.array(x).sum()
+    assert isinstance(total + 1, gstopencl.Array) and (total + 1).shape == ()
+    np.testing.assert_allclose(float(total * 2 + total), 3 * x.sum(), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(a / total), x / x.sum(), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(gstopencl.run("x / k", x=x, k=total)), x / x.sum(), rtol=1e-6)
+    assert x[1, 2] in a and -1 not in a[0]
     host = x.copy()
     host += a
     same(host, x + x, False)
