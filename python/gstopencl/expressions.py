@@ -116,6 +116,8 @@ def compute_elements(expression, values, dtype, shape, options):
         expression = renamed(expression, new_names, values)
         values = {new_names.get(name, name): value for name, value in values.items()}
     is_complex = kind.kind == "c" and (dtype is not None or shape is not None)
+    if is_complex and shape is None:  # the element offers float64 alone for operands of float64
+        shape = broadcast(shapes, values)
     found = call_element(expression, values, kind, is_complex, shape, options, used)
     if shape is None and len(found.shape) != max(map(len, shapes), default=0):
         is_complex = found.shape != broadcast(shapes, values)

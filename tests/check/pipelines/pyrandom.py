@@ -253,7 +253,7 @@ def check_fft(chance):
     def wanted():
         if len({*axes}) != len(axes) or half and kind[0] == "c":
             raise ValueError
-        return function(filled(given), counts, axes).astype("c16" if kind in ("f8", "c16") else "c8")
+        return filled(function(np.asarray(given), counts, axes)).astype("c16" if kind in ("f8", "c16") else "c8")
     check(f"fft, axes={axes}, n={counts}, half={half}, inverse={inverse}, x={given!r} of {kind}",
           lambda: gstopencl.fft(given, axes[0] if single else axes, inverse, half,
                                 counts[0] if single and counts else counts), wanted)
@@ -317,7 +317,7 @@ def check_convolve(chance):
             found = convolution(*wide, *pairs).reshape(-1)
         else:
             found = convolution(*wide, *pairs)
-        return found.astype("f4" if kind.kind in "iub" else kind)
+        return found.astype("f4" if kind.kind in "iub" else kind.newbyteorder("="))
     check(f"convolve, {sizes}, kernel={taps!r}, x={given!r}",
           lambda: gstopencl.convolve(given, chance.of(taps, taps.tolist()), **sizes), wanted)
 
