@@ -336,7 +336,7 @@ Command::measure () const
       || event.getProfilingInfo (CL_PROFILING_COMMAND_END, &to) != CL_SUCCESS)
     return false;
   const GstOpenCLTime time = {kernel.c_str (), layer.c_str (), 1,
-      to > from ? to - from : 0, {group[0], group[1], group[2]}, local_memory, 0, 0};
+      to > from ? to - from : 0, {group[0], group[1], group[2]}, local_memory, 0, 0, 0};
   gst_opencl_statistics_add_time (stats.get (), &time);
   return true;
 }
