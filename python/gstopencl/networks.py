@@ -11,7 +11,7 @@ import os
 
 import numpy as np
 
-from .arrays import Engine, Gst, Operand, call_all, device
+from .arrays import Engine, Gst, Operand, call_all, device, is_remote
 from .frames import DeviceError, without_mask
 from .structures import structure_of
 
@@ -146,7 +146,7 @@ def text_of_shape(shape):
 
 def fitting(port, value):
     """Returns a value as the array of an input. Raises TypeError and ValueError if it is none."""
-    array = value if hasattr(value, "base_data") else without_mask(port.name, value)
+    array = value if is_remote(value) else without_mask(port.name, value)
     if array.dtype.newbyteorder("=") != port.dtype:
         raise TypeError(f"{port.name}: {array.dtype}, expected {port.dtype}")
     if port.shape is not None and (len(array.shape) != len(port.shape) or any(

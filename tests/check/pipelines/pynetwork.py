@@ -198,6 +198,9 @@ def check_results_on_device():
     gain = gstopencl.run("x * 2", x=size)
     close(network(total, gain)[0], (x + size) * size * 2)
     assert uploads() == (0 if shares else 2)
+    held = network(gstopencl.array(x), gstopencl.array(size))[0]
+    assert isinstance(held, gstopencl.Array) and uploads() == 0
+    close(np.asarray(held + 1), x * size + 1)
 
 
 def check_threads():
