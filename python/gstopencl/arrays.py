@@ -31,7 +31,8 @@ import numpy as np
 
 from . import frames
 from .frames import (
-    TENSORS, DeviceError, start_gstreamer, temporary_folder, tensors_caps, views_in, layout_of, without_mask)
+    TENSORS, DeviceError, layout_of, start_gstreamer, temporary_folder, tensors_caps, views_in,
+    without_mask)
 
 gi.require_version("GstOpenCL", "1.0")
 from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
@@ -49,6 +50,7 @@ FEATURE = "(memory:OpenCLMemory)"
 # Types of operands; complex numbers are pairs on the device
 REAL = {"b1": "uint8", **TENSORS}
 COMPLEX = {"c8": "float32", "c16": "float64"}
+NUMBERS = {**REAL, **COMPLEX}
 
 
 # --- the context ---
@@ -324,10 +326,6 @@ def number(name, value):
     raise TypeError(f"{name}: expected an array or a number of 64 bits, found {value!r}")
 
 
-def is_array(value):
-    return hasattr(value, "dtype") and hasattr(value, "shape") and value.shape != ()
-
-
 # --- pipelines ---
 
 
@@ -508,8 +506,8 @@ def call_all(factory, properties, operands, arguments=None, used=None):
     shapes = tuple(each.shape for each in operands.values())
     result = None
     while result is None:
-        engine = used.engine(key, shapes, lambda: Engine(used, factory, properties, operands,
-                                                              results))
+        engine = used.engine(
+            key, shapes, lambda: Engine(used, factory, properties, operands, results))
         try:
             result = engine.call(operands, arguments or {})
         except BaseException:

@@ -254,7 +254,7 @@ def array(x, dtype=None):
         return arrays_of(x.get_buffer(), layout_of(structure_of(x.get_caps(), 0)))[0]
     if isinstance(x, Array):
         return x if dtype in (None, x.dtype) else x.astype(dtype)
-    x = arrays.plain("x", np.asarray(x, dtype), {**arrays.REAL, **arrays.COMPLEX})
+    x = arrays.plain("x", np.asarray(x, dtype), arrays.NUMBERS)
     buffer = None
     if x.size:
         memory = GstOpenCL.memory_new(arrays.device().context, x.nbytes)

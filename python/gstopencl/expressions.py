@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from .arrays import (
-    COMPLEX, REAL, Operand, call, device, host_array, is_remote, numbers_of, plain, shape_of)
+    NUMBERS, Operand, call, device, host_array, is_remote, numbers_of, plain, shape_of)
 from .frames import TENSORS, tensors_caps
 from .products import (
     array_product, fresh_names, names_in, operands_of_product, product_in, renamed, whole)
@@ -17,7 +17,6 @@ from .products import (
 # Names that Python allows for an operand, but no pad of the element
 RENAMED = re.compile(r"src|output\d*|.*[^\x00-\x7f].*")
 INDICES = {"i0", "i1", "i2", "i3"}
-NUMBERS = {**REAL, **COMPLEX}
 
 
 def run(expression, arguments=None, *, dtype=None, shape=None, options=None, **values):

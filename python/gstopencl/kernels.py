@@ -13,7 +13,8 @@ import weakref
 
 import numpy as np
 
-from .arrays import COMPLEX, KEPT, REAL, Operand, call_all, device, is_remote, made, numbers_of
+from .arrays import (
+    KEPT, NUMBERS, REAL, Operand, call_all, device, host_array, is_remote, made, numbers_of)
 from .frames import TENSORS, TYPES_OF_TENSORS, DeviceError, without_mask
 
 # Arguments that the element sets by their names
@@ -83,8 +84,7 @@ class Parameter:
         if not hasattr(value, "dtype") or value.shape == ():
             raise self.error(TypeError, repr(value), "an array")
         if not is_remote(value):
-            value = without_mask(self.name, value)
-            value = np.ascontiguousarray(value, value.dtype.newbyteorder("="))
+            value = host_array(self.name, value)
         if 0 in value.shape:
             raise ValueError(f"{self.name}: shape {value.shape} has no elements")
         if not self.accepts(value.dtype):
@@ -283,7 +283,7 @@ def caps_of(outputs):
 def operand_of(parameter, array, used):
     if array.dtype.kind == "V" and parameter.size:
         array = array.view(np.uint8)
-    return Operand(parameter.name, array, used, {**REAL, **COMPLEX})
+    return Operand(parameter.name, array, used, NUMBERS)
 
 
 def kernel(source, arguments=None, *, outputs=None, out=None, dtype=None, shape=None, name=None,

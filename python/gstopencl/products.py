@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 
-from .arrays import COMPLEX, REAL, Operand, call, device, is_remote, plain
+from .arrays import NUMBERS, REAL, Operand, call, device, is_remote, plain
 from .frames import TENSORS
 
 Token = collections.namedtuple("Token", "kind text first last")
@@ -133,7 +133,7 @@ def operands_of_product(sides, values, compute):
             raise ValueError(f"expression: @ takes arrays, found {side!r}")
         value = used[side] if side in used else compute(side, used)
         value = np.load(value) if isinstance(value, str) else value
-        found.append(plain(side, value, REAL if is_remote(value) else {**REAL, **COMPLEX}))
+        found.append(plain(side, value, REAL if is_remote(value) else NUMBERS))
     check_lengths(sides, *found)
     return found
 

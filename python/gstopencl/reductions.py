@@ -4,7 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import numpy as np
 
-from .arrays import COMPLEX, REAL, axes_of, call_filter, lengths_of, plain
+from .arrays import NUMBERS, axes_of, call_filter, lengths_of, plain
 
 ONE_AXIS = {"argmax", "argmin", "cumulative-sum", "sort", "argsort"}
 ORDERED = {"cumulative-sum", "sort", "argsort"}  # which keep all dimensions
@@ -34,7 +34,7 @@ def reduce(x, operation="sum", axes=None, keep_dimensions=False, **properties):
     """
     if "axis" in properties:
         raise TypeError("axis: this parameter is named axes")
-    x = plain("x", x, {**REAL, **COMPLEX})
+    x = plain("x", x, NUMBERS)
     if x.dtype.kind == "c" and operation not in OF_COMPLEX:
         raise TypeError(f"x: {x.dtype} is not supported by operation={operation}, expected one of "
                         + ", ".join(sorted(OF_COMPLEX)))
@@ -99,7 +99,7 @@ def ordered(x, operation, axes, reduced, properties):
 def of_element(x, operation, axes, **properties):
     texts = {name: f"<{','.join(map(repr, value.reshape(-1).tolist()))}>"
              for name, value in properties.items() if isinstance(value, np.ndarray)}
-    return call_filter("openclreduce", "x", x, {**REAL, **COMPLEX}, operation=operation, axes=axes,
+    return call_filter("openclreduce", "x", x, NUMBERS, operation=operation, axes=axes,
                        **{**properties, **texts})
 
 

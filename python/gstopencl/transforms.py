@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from .arrays import COMPLEX, REAL, axes_of, call_filter, is_remote, lengths_of, plain
+from .arrays import COMPLEX, NUMBERS, REAL, axes_of, call_filter, is_remote, lengths_of, plain
 
 AXES_OF_ELEMENT = 2
 NOISE = 16  # rounding errors of a spectrum, in units of its largest bin's precision
@@ -35,7 +35,7 @@ def fft(x, axes=None, inverse=False, half_spectrum=False, n=None):
     [1.0, 1.0, 1.0]
     """
     as_real = half_spectrum and not inverse
-    x = plain("x", x, REAL if as_real else {**REAL, **COMPLEX})
+    x = plain("x", x, REAL if as_real else NUMBERS)
     axes = axes_of(-1 if axes is None else axes, len(x.shape))
     if half_spectrum and not axes:
         raise ValueError("axes: half_spectrum needs an axis")

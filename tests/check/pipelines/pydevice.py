@@ -11,7 +11,7 @@ import numpy as np
 
 import gstopencl
 from arraychecks import refused
-from gstopencl import arrays, devicearray
+from gstopencl import arrays
 from gstopencl.arrays import Gst, GstOpenCL
 
 random = np.random.default_rng(65)
