@@ -5,6 +5,9 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+from .wheel import add_plugins
+
+add_plugins()
 NO_GI = "install Debian's packages python3-gi, gir1.2-gstreamer-1.0 and " \
     "gir1.2-gst-plugins-base-1.0, or PyGObject (pip install PyGObject) and GStreamer's typelibs; " \
     "GI_TYPELIB_PATH names the folder of GstOpenCL-1.0.typelib"

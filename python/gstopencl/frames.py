@@ -14,9 +14,9 @@ import weakref
 import gi
 import numpy as np
 
-from .wheel import make_known
+from .wheel import add_typelib
 
-make_known()
+add_typelib()
 gi.require_version("Gst", "1.0")
 gi.require_version("GstVideo", "1.0")
 from gi.repository import Gst, GstVideo  # noqa: E402

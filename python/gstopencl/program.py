@@ -9,6 +9,9 @@ import sys
 import time
 import traceback
 
+MODULES = {"oct-calibrate": "gstopencl.calibrate", "oct-process": "gstopencl.batch",
+           "opencl-detect": "gstopencl.detect", "opencl-key": "gstopencl.keying.main",
+           "opencl-view": "gstopencl.view.main"}
 SIGNALS = signal.SIGINT, signal.SIGTERM
 CLEANUP_TIMEOUT = 5  # seconds after a signal from which on another one ends the process at once
 # Errors whose text is a sentence for users. Others are faults of the program.
@@ -68,3 +71,9 @@ def run(name, module):
         else:
             print(f"{name}: {reason_of(error)}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ValueError) else 1)
+
+
+def main():
+    """Runs the program by whose name Python was started, as pip's scripts do."""
+    name = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    run(name, MODULES[name])

@@ -1,26 +1,57 @@
-"""Libraries of a wheel, which nothing else on the machine knows
+"""Libraries of a wheel for Linux, which nothing else on the machine knows
+
+`python3 -m gstopencl.wheel` prints the folder of the plugins, for GST_PLUGIN_PATH.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import ctypes
 import os
 import pathlib
+import sys
 
-LIBRARIES = pathlib.Path(__file__).parents[1] / ".gstopencl.mesonpy.libs"
-FOLDERS = {"GST_PLUGIN_PATH": "gstreamer-1.0", "GI_TYPELIB_PATH": "girepository-1.0"}
+LIBRARIES = pathlib.Path(__file__).parents[1] / ".gst_opencl.mesonpy.libs"
+PLUGINS, TYPELIBS = LIBRARIES / "gstreamer-1.0", LIBRARIES / "girepository-1.0"
 
 
-def make_known():
-    """Lets GStreamer and PyGObject find the plugins and the type library, if this is a wheel. An
-    application that initialises GStreamer itself imports this package before."""
+def prepend(variable, folder):
+    others = os.environ.get(variable, "").split(os.pathsep)
+    if str(folder) not in others:
+        os.environ[variable] = os.pathsep.join([str(folder), *filter(None, others)])
+
+
+def add_plugins():
+    """Lets GStreamer find the plugins, if this is a wheel: in this process, also where it has been
+    initialised, and in those that it starts."""
     if not LIBRARIES.is_dir():
         return
-    for variable, folder in FOLDERS.items():
-        others = os.environ.get(variable)
-        os.environ[variable] = os.pathsep.join(
-            [str(LIBRARIES / folder), *([others] if others else [])])
+    prepend("GST_PLUGIN_PATH", PLUGINS)
+    prepend("GI_TYPELIB_PATH", TYPELIBS)
+    if "gi.repository.Gst" in sys.modules:
+        from gi.repository import Gst
+        if Gst.is_initialized():
+            Gst.Registry.get().scan_path(str(PLUGINS))
+
+
+def add_typelib():
+    """Lets PyGObject find the type library and its library, if this is a wheel."""
+    if not LIBRARIES.is_dir():
+        return
+    import ctypes
     ctypes.CDLL(str(LIBRARIES / "libgstopencl-1.0.so.0"))
     import gi
-    gi.require_version("GIRepository", "2.0")
+    version = "3.0" if gi.version_info >= (3, 51) else "2.0"
+    gi.require_version("GIRepository", version)
     from gi.repository import GIRepository  # where gi has been imported, the variable is too late
-    GIRepository.Repository.prepend_search_path(str(LIBRARIES / FOLDERS["GI_TYPELIB_PATH"]))
+    repository = GIRepository.Repository
+    if version == "3.0":
+        repository = repository.dup_default()
+    repository.prepend_search_path(str(TYPELIBS))
+
+
+def run_program():
+    """Runs the program of the wheel that has the name of this one."""
+    program = LIBRARIES / "gstreamer-opencl-1.0" / pathlib.Path(sys.argv[0]).name
+    os.execv(program, [str(program), *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    print(PLUGINS)

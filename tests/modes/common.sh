@@ -179,7 +179,8 @@ within () {
       && mount --rbind /sys "$0/sys" && mount --bind "$2" "$0/root/.cache/ccache" \
       && exec chroot "$0" env -i \
       HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-      DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 bash -c "$1"' \
+      DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime bash -c "$1"' \
     "$empty/$1" "$2" "$cache/debian/ccache" </dev/null || status=$?
   cp -n "$empty/$1"/var/cache/apt/archives/*.deb "$cache/debian/packages" 2>/dev/null
   return $status
@@ -191,4 +192,12 @@ build_packages () {
     && apt-get -qy build-dep --no-install-recommends $2 && cp -r $2 /root/source \
     && cd /root/source && dpkg-buildpackage -us -uc -b \
     && mkdir /root/built && mv ../*.deb ../*.changes ../*.buildinfo /root/built"
+}
+
+# lint_packages NAME: those that build_packages made in that Debian; without debug symbols after
+lint_packages () {
+  within "$1" 'apt-get -qy install --no-install-recommends lintian && useradd lint && cd / \
+    && cp -r /root/built /tmp/lint && chown -R lint /tmp/lint \
+    && su lint -c "lintian --fail-on error,warning /tmp/lint/*.changes" \
+    && rm -f /root/built/*-dbgsym_*.deb'
 }
