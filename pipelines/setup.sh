@@ -11,36 +11,39 @@ build=${GST_OPENCL_BUILD:-$root/build} # where that is set, it is whole already
 no_install=${GST_OPENCL_NO_INSTALL:-}
 verbose=''
 
-# Packages of all commands in README.md and docs/; who needs more adds it before install_missing
+# Packages that demo.sh builds with and runs, and the windows; who needs more adds it before
+# install_missing
 packages=(
   # the build
-  build-essential meson ninja-build pkg-config libglib2.0-dev-bin libgirepository1.0-dev
-  # GStreamer, its headers and the elements that pipelines, demos and tests link with
-  libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
-  gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad
-  gstreamer1.0-x gstreamer1.0-gl
-  # OpenCL, its Fourier transforms and matrix products, and the device of a machine without
-  # a GPU
-  ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
-  libclblast-dev pocl-opencl-icd
-  # recordings in zip archives, text of plots, and earlier results of opencl-bench
-  libzip-dev libcairo2-dev libjson-glib-dev
-  # memory that the device and OpenGL share
-  libvulkan-dev
-  # windows of opencl-view and oct-live.sh, and cameras in these
-  python3-gi python3-gi-cairo gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3
-  libaravis-0.8-0
-  # pictures that opencl-key reads
-  python3-pil
-  # generated weights and tables, and oct-process
-  python3 python3-numpy python3-distributed python3-cryptography
+  g++ meson ninja-build pkg-config libgirepository1.0-dev libgstreamer-plugins-base1.0-dev
+  libzip-dev libcairo2-dev
+  # OpenCL, its Fourier transforms, and the device of a machine without a GPU
+  ocl-icd-opencl-dev opencl-clhpp-headers libvkfft-dev pocl-opencl-icd
+  # elements that pipelines link with
+  gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
+  # Python, generated weights and tables, pictures that opencl-key reads
+  python3-gi gir1.2-gst-plugins-base-1.0 python3-numpy python3-pil
+  # windows of opencl-view
+  python3-gi-cairo gir1.2-gtk-3.0 gstreamer1.0-gtk3
+)
+# What commands of the documents need beside these
+# shellcheck disable=SC2034  # used by those that source this
+document_packages=(
+  # windows of gst-launch-1.0, more formats of films, cameras
+  gstreamer1.0-x gstreamer1.0-gl gstreamer1.0-plugins-bad libaravis-0.8-0
+  # memory that the device and OpenGL share, and clFFT
+  libvulkan-dev libclfft-dev
+  # opencl-bench: matrix products to compare with, and earlier results
+  libclblast-dev libjson-glib-dev
+  # oct-process
+  python3-distributed python3-cryptography
 )
 # the tests
 # shellcheck disable=SC2034  # used by those that source this
 test_packages=(
-  # the checkout's list of files, a screen for windows, and OpenGL and Vulkan for a machine
-  # without a GPU
-  git xvfb x11-utils libgl1-mesa-dri mesa-vulkan-drivers
+  # a C compiler, the checkout's list of files, a screen for windows, and OpenGL and Vulkan for a
+  # machine without a GPU
+  build-essential git xvfb x11-utils libgl1-mesa-dri mesa-vulkan-drivers
   # checks of the files with which a desktop lists opencl-view
   appstream desktop-file-utils
   # libraries that opencl-bench compares with; ffmpeg too, if it is installed
@@ -176,7 +179,7 @@ install_readers () {
 --target $(printf %q "$folder")" "Python packages" "${readers[@]}"
 }
 
-# build TARGET: `runtime` is what pipelines and documents run, `all` the tests as well. What a
+# build TARGET: `runtime` is what pipelines and programs run, `all` opencl-bench and tests as well. What a
 # debugger needs is left out, which a third of the time would go into.
 build () {
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0

@@ -8,7 +8,7 @@
 
 modes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$modes/../../pipelines/setup.sh"
-packages+=("${test_packages[@]}")
+packages+=("${document_packages[@]}" "${test_packages[@]}")
 verbose=yes # a log of continuous integration has what was installed and built
 # Files that modes fetch stay here for the next run. Remove the folder to fetch newer ones.
 export GST_OPENCL_DOWNLOADS=${GST_OPENCL_DOWNLOADS:-${XDG_CACHE_HOME:-$HOME/.cache}/gst-opencl}

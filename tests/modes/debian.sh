@@ -38,9 +38,11 @@ if [ -n "$desktop" ]; then
   add_up within "bare-$suite" "GST_OPENCL_SETUP='$strict' /checkout/tests/run.sh"
   conclude "$passed" "$failed"
 fi
-# With no packages but those of demo.sh, and those that the test itself needs
+# With the packages of demo.sh, those that documents name, and those that the test itself needs
 check "commands of the documents" \
-  'apt-get -qy install --no-install-recommends git xvfb x11-utils \
+  'source /checkout/pipelines/setup.sh \
+    && apt-get -qy install --no-install-recommends "${document_packages[@]}" git xvfb x11-utils \
+    && meson setup --reconfigure --clearcache /checkout/build /checkout && ninja -C /checkout/build opencl-bench \
     && cd /checkout && /usr/bin/python3 tests/check/pipelines/readme.py . build'
 start=$SECONDS
 # It has GstTensorMeta since GStreamer 1.26. Debian 12's would bring 155 packages for nothing.

@@ -4,16 +4,21 @@
 # An ordinary user makes a B-scan, keys a film with sound, reads words with a network and calls a
 # function from NumPy.
 #
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2154,SC2317
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
 source "$(dirname "$0")/common.sh"
 
-release=$(realpath "${1:-}") && ls "$release"/*.deb "$release"/*.whl >/dev/null || refuse "no release in '${1:-}'"
+[ -e "${1:-}/SHA256SUMS" ] || refuse "no release in '${1:-}'"
+release=$(realpath "$1")
 shift
 suites=() ways=()
 for word; do
-  [[ $word =~ ^(packages|wheel|clone)$ ]] && ways+=("$word") || suites+=("$word")
+  if [[ $word =~ ^(packages|wheel|clone)$ ]]; then
+    ways+=("$word")
+  else
+    suites+=("$word")
+  fi
 done
 [ ${#suites[@]} -gt 0 ] || suites=(bookworm trixie)
 [ ${#ways[@]} -gt 0 ] || ways=(packages wheel clone)

@@ -33,7 +33,7 @@ check_hardening () {
 # shellcheck disable=SC2317,SC2329
 check_package () (
   eval "$(dpkg-buildflags --export=sh)"
-  build_beside package runtime --buildtype=plain --prefix=/usr --wrap-mode=nodownload -Dtests=false
+  build_beside package all --buildtype=plain --prefix=/usr --wrap-mode=nodownload -Dtests=false
   check_hardening
 )
 

@@ -83,7 +83,7 @@ try () {
   quietly meson setup --werror -Ddebug=false -Dtests=false "${reconfigure[@]}" "${options[@]}" \
     "$build" "$root" || return 0
   reconfigure=(--reconfigure)
-  quietly ninja -C "$build" runtime || return 0
+  quietly ninja -C "$build" || return 0
   for feature in "${features[@]}"; do
     case " $* " in
       *" $feature "*) uses "$feature" && fault "$feature is used"; says_so "$feature" ;;
