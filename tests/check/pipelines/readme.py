@@ -141,14 +141,14 @@ def files():
 
 def check_places(written, command, text):
     """Each file is one that the text names, in out/ or in a folder there that the text names."""
-    patterns = [re.sub(r"%\d*d", "*", word) for word in re.findall(r"[\w%./-]+", text)]
+    words = [re.sub(r"%\d*d", "*", word) for word in re.findall(r"[\w%.*/-]+", text)]
+    patterns = [word for word in words if re.search("[a-z]", word)]
     for path in written - DEMO:
         assert path.startswith("out/"), f"{command}\nwrites {path}, outside of out/"
-        folder, name = os.path.split(path.removeprefix("out/"))
-        assert any(fnmatch.fnmatch(name, os.path.basename(p)) for p in patterns), \
+        below, name = path.removeprefix("out/"), os.path.basename(path)
+        assert any(fnmatch.fnmatch(below if "/" in p else name, p) for p in patterns), \
             f"{command}\nwrites {path}, which the document does not name"
-        top = folder.split("/")[0]
-        assert top in ["", *re.findall(r"[\w-]+", text)], \
+        assert below.split("/")[0] in re.findall(r"[\w.-]+", text) or "/" not in below, \
             f"{command}\nwrites {path} into a folder that no document names"
 
 
