@@ -49,7 +49,6 @@ NOT_RUN = {
     "ninja -C ../build uninstall": "changes /usr/local",
     "model=$(tools/fetch-selfie-model.py)": "needs the Internet and a camera",
     "opencl-detect": "needs the Internet or a camera; pipelines_detect tests it",
-    "apt-get build-dep": "needs a network; tests/run.sh --packages builds and installs packages",
 }
 NOT_RUN_INSTALLED = {
     "cc ": "needs a compiler; tests/run.sh --packages builds all examples",
