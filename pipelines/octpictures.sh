@@ -15,8 +15,7 @@ prepare
 PATH=$build/tools:$PATH
 cd "$(mktemp -d)"
 
-ln -s "$here/../docs" docs
-mkdir out && cd out
+ln -s "$here/../docs" docs && mkdir out && cd out
 for page in oct oct-elements; do
   # Joins lines that end in a backslash, and leaves out what opens windows.
   # shellcheck disable=SC2016  # a fence, not a command
