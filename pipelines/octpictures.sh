@@ -15,18 +15,18 @@ prepare
 PATH=$build/tools:$PATH
 cd "$(mktemp -d)"
 
-ln -s "$here/../docs" docs
+ln -s "$here/../docs" docs && mkdir out && cd out
 for page in oct oct-elements; do
   # Joins lines that end in a backslash, and leaves out what opens windows.
   # shellcheck disable=SC2016  # a fence, not a command
   sed -n '/^```sh$/,/^```$/p' "$here/../docs/$page.md" |
     sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' |
-    grep -E '^(gst-launch-1.0|oct-calibrate|oct-process|pipelines/demo.sh|docs/examples) ?' |
+    grep -E '^(gst-launch-1.0|oct-calibrate|oct-process|\.\./pipelines/demo.sh|\.\./docs/examples) ?' |
     grep -v autovideosink |
     while read -r command; do
-      command=${command/#pipelines/$here}
+      command=${command/#..\/pipelines/$here}
       eval "${command/gst-launch-1.0/gst-launch-1.0 -q}" < /dev/null
     done
 done
 mv oct-*.png "$folder"
-rm -r "$PWD"
+rm -r "${PWD%/out}"

@@ -23,7 +23,7 @@ from gi.repository import GObject, Gst  # noqa: E402
 FIELDS = {"octopencl": "OCT", "keyingopencl": "Keying", "computeopencl": "Your own programs",
           "inferenceopencl": "Networks",
           "transferopencl": "Transfer and video", "npyopencl": "NumPy files"}
-GUIDES = ("get-started", "oct", "oct-camera", "oct-elements", "oct-names", "keying", "keying-figures", "compositors", "programs",
+GUIDES = ("get-started", "oct", "oct-camera", "oct-elements", "oct-names", "keying", "keying-figures", "compositors", "programs", "python",
           "inference", "interop", "scaling", "trouble", "performance", "architecture", "testing")
 LIMIT = 600  # seconds for a picture, with the compilation of its kernels
 # Pictures of the guides that show what an element does

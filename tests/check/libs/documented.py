@@ -32,10 +32,9 @@ TREE = "*", ".c*", ".ci/*", *(f"{folder}/**/*" for folder in FOLDERS)
 # Names in documents that are not from here: caps, cases of benchmarks, files that a reader or a
 # program makes; programs, options and drivers; the settings of another program for OCT
 FOREIGN = {
-    "CL/cl.h", "application/x-oct", "build-release/VERSION", "compute/matrixproduct",
+    "application/x-oct", "build-release/VERSION", "compute/matrixproduct",
     "gst-opencl/programs", "gst-opencl/verdicts", "keying/hd-chromakey", "oct/scatterer",
-    "oct/tape", "other/tensors", "posterize.cl", "subprojects/gst-opencl",
-    "subprojects/packagefiles", "video/x-raw",
+    "oct/tape", "other/tensors", "posterize.cl", "subprojects/gst-opencl", "video/x-raw",
     "ARV_DEBUG", "POCL_KERNEL_CACHE", "packet-size", "cl_khr_", "cl_khr_gl_sharing", "dashboard-address",
     "dynamic_axes", "ges-launch-1", "io-mode", "memory-limit", "not-negotiated",
     "n_failures", "n_missing_packets", "n_underruns", "rmem_max",
@@ -113,8 +112,9 @@ class Tree:
         self.quoted = set(re.findall(r'"([a-z][a-z0-9-]*)"', text))
 
     def has_file(self, name):
-        """NAME, FIELD, … stand for any. build/ has programs of the sources of their names."""
-        name = name.removeprefix("build/").rstrip("/")
+        """NAME, FIELD, … stand for any. build/ has programs of the sources of their names. Commands
+        run in out/."""
+        name = name.removeprefix("../").removeprefix("build/").rstrip("/")
         patterns = name, re.sub(r"\b[A-Z]+\b", "*", name), f"{name}.*"
         return any(fnmatch.fnmatch(path, f"*/{pattern}") for path in self.files
                    for pattern in patterns)

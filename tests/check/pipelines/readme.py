@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Promise: each command of README.md and docs/ works as pasted in the root of a fresh clone, after
-pipelines/demo.sh, and the files that it writes are in the folder that the document names.
+"""Promise: each command of README.md and docs/ works as pasted into the shell that
+`meson devenv -C build --workdir out` opens in the root of a fresh clone, after pipelines/demo.sh,
+and writes only files that the document names, into the folder `out`.
 
 Copies the files that git tracks, with a link to the build folder in place of a second build, and
-runs every line of every fenced block of shell there, each document by itself. Lines below the
-first `meson devenv` of a document run in its environment. Windows open on a screen of their own and
+runs every line of every fenced block of shell there, each document by itself. In a document with a
+line `meson devenv`, the lines above it run in the root. Windows open on a screen of their own and
 are closed after they have shown a picture. The few lines that are skipped or modified are listed
 with the reason.
 
@@ -14,6 +15,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
 import fnmatch
+import functools
 import json
 import os
 import pathlib
@@ -33,8 +35,8 @@ from xscreen import greens_on_screen, screen
 ROOT, BUILD = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 DOCUMENTS = sys.argv[3:]
 INSTALLED = not (BUILD / "build.ninja").exists()
-ENTER = r"meson devenv -C build[^`#\n]*"
-# First words of lines that are not run, and why
+ENTER = "meson devenv -C build --workdir out"
+# First words of lines that are not run, without ../ before them, and why
 NOT_RUN = {
     "tests/run.sh  ": "is the suite, of which this is a test",
     "tests/benchmark/table.py  ": "takes half an hour", # that with arguments is run
@@ -44,13 +46,11 @@ NOT_RUN = {
     "meson install": "changes /usr/local; pipelines_examples installs into a folder",
     "export GST_PLUGIN_PATH": "is for what the line before installs",
     "export GI_TYPELIB_PATH": "is for what the line before installs",
-    "ninja -C build uninstall": "changes /usr/local",
+    "ninja -C ../build uninstall": "changes /usr/local",
     "model=$(tools/fetch-selfie-model.py)": "needs the Internet and a camera",
-    "opencl-detect": "needs the Internet and a camera; pipelines_detect tests it",
-    "apt-get build-dep": "needs a network; tests/run.sh --packages builds and installs packages",
+    "opencl-detect": "needs the Internet or a camera; pipelines_detect tests it",
 }
 NOT_RUN_INSTALLED = {
-    "meson devenv": "the elements are in GStreamer's own folder",
     "cc ": "needs a compiler; tests/run.sh --packages builds all examples",
     "./grabber": "is built by the line before",
     "tests/benchmark": "the benchmarks are measured in the build folder",
@@ -63,7 +63,7 @@ NO_LOOPBACK = "raw sockets, which root gets, see no loopback, and the camera is 
 AS_USER = "" if os.geteuid() else "setpriv --bounding-set -net_raw "
 # Replacements in the lines, each with its reason
 INSTEAD = {
-    "--camera /dev/video0": ("../camera.avi", "needs a camera; a film is in its place"),
+    "--camera /dev/video0": ("../../camera.avi", "needs a camera; a film is in its place"),
     "v4l2src": (f"{CAMERA} is-live=true", "needs a camera; a live test picture is in its place"),
     "arv-fake-gv-camera-0.8 -i 127.0.0.1 &": (
         "timeout 200 arv-fake-gv-camera-0.8 -i 127.0.0.1 >/dev/null 2>&1 & sleep 1",
@@ -81,10 +81,9 @@ INSTEAD = {
     "b-scans=128 num-buffers=128": ("b-scans=32 num-buffers=32", "the phantom takes minutes"),
 }
 # The output of demo.sh, the first command of all; documents may use it
-DEMO = {"bscan.png", "greenscreen-before.png", "greenscreen.png"}
-SOURCES = {"build", "data", "docs", "gst", "kernels", "pipelines", "python", "tests", "tools"}
+DEMO = {"out/bscan.png", "out/greenscreen-before.png", "out/greenscreen.png"}
 # Commands in the text, whose programs must exist
-OURS = r"(?:pipelines|tests|tools)/|opencl-(?:view|devices|bench)\b|oct-(?:calibrate|process)\b"
+OURS = r"(?:\.\./)?(?:pipelines|tests|tools)/|opencl-(?:view|devices|bench)\b|oct-(?:calibrate|process)\b"
 SHOWS = re.compile(r"opencl-view|oct-live|autovideosink")
 
 LANGUAGES = "sh", "c", "text", "python"
@@ -96,14 +95,14 @@ def matching(table, text):
 
 
 def commands(text):
-    """Yields each shell command, with its position in the text."""
+    """Yields each shell command."""
     for block in re.finditer(r"^```(.*)\n((?s:.*?))^```", text, re.M):
         assert block[1] in LANGUAGES, f"a block of language '{block[1]}': {block[0]}"
         if block[1] == "python":
             compile(block[2], "a block of Python", "exec")
         if block[1] == "sh":
             for command in re.finditer(r"(?:.*\\\n)*.+", block[2]):
-                yield block.start(2) + command.start(), command[0]
+                yield command[0]
 
 
 def without_comment(command):
@@ -140,14 +139,15 @@ def files():
 
 
 def check_places(written, command, text):
-    """Each file is one that the text names, in the root or in a folder that the command names."""
-    patterns = [re.sub(r"%\d*d", "*", word) for word in re.findall(r"[\w%./-]+", text)]
-    for path in written:
-        folder, name = os.path.split(path)
-        assert any(fnmatch.fnmatch(name, os.path.basename(p)) for p in patterns), \
+    """Each file is one that the text names, in out/ or in a folder there that the text names."""
+    words = [re.sub(r"%\d*d", "*", word) for word in re.findall(r"[\w%.*/-]+", text)]
+    patterns = [word for word in words if re.search("[a-z]", word)]
+    for path in written - DEMO:
+        assert path.startswith("out/"), f"{command}\nwrites {path}, outside of out/"
+        below, name = path.removeprefix("out/"), os.path.basename(path)
+        assert any(fnmatch.fnmatch(below if "/" in p else name, p) for p in patterns), \
             f"{command}\nwrites {path}, which the document does not name"
-        top = folder.split("/")[0]
-        assert top in ["", *re.findall(r"[\w-]+", text)] and top not in SOURCES, \
+        assert below.split("/")[0] in re.findall(r"[\w.-]+", text) or "/" not in below, \
             f"{command}\nwrites {path} into a folder that no document names"
 
 
@@ -160,17 +160,20 @@ def bare_environment():
     environment = {key: value for key, value in os.environ.items() if key not in pointing}
     # The scripts build nothing; check_built checks that their target is sufficient.
     return environment | {"GST_OPENCL_BUILD": str(BUILD), "GST_REGISTRY": f"{os.getcwd()}.registry",
-                          "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
+                          "PYTHONDONTWRITEBYTECODE": "1", "PWD": os.getcwd()}  # fmt: skip
 
 
-def entered(line, environment):
-    """Returns folder and environment of the shell that the line opens."""
-    pasted = f"{line}\npwd\nenv -0\n"
-    done = subprocess.run(["bash"], input=pasted, env=environment | {"SHELL": "/bin/bash"},
+@functools.cache
+def entered():
+    """Returns the environment of the shell that ENTER opens, which is in out/."""
+    if INSTALLED:
+        return bare_environment() | {"PWD": f"{os.getcwd()}/out"}
+    pasted = f"{ENTER}\npwd\nenv -0\n"
+    done = subprocess.run(["bash"], input=pasted, env=bare_environment() | {"SHELL": "/bin/bash"},
                           capture_output=True, text=True, check=True)  # fmt: skip
     folder, variables = done.stdout.split("\n", 1)
-    if folder != os.getcwd():
-        failures.append(f"{line} goes to {folder}")
+    if folder != f"{os.getcwd()}/out":
+        failures.append(f"{ENTER} goes to {folder}")
     return dict(variable.split("=", 1) for variable in variables.split("\0") if "=" in variable)
 
 
@@ -178,8 +181,8 @@ def show(command, environment):
     """Runs until a window has shown three pictures of some contrast, each unlike the one before."""
     count, last, deadline = 0, None, time.monotonic() + 100
     with tempfile.TemporaryFile("w+") as log:
-        playing = subprocess.Popen(["bash", "-c", command], env=environment, stdout=log,
-                                   stderr=log, start_new_session=True)  # fmt: skip
+        playing = subprocess.Popen(["bash", "-c", command], env=environment, stdout=log, stderr=log,
+                                   cwd=environment["PWD"], start_new_session=True)  # fmt: skip
         try:
             while count < 3:
                 shown = greens_on_screen()
@@ -215,8 +218,8 @@ def check_profile(printed):
 
 
 def run(command, environment):
-    done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True,
-                          text=True, timeout=300, check=False)  # fmt: skip
+    done = subprocess.run(["bash", "-c", command], env=environment, cwd=environment["PWD"],
+                          capture_output=True, text=True, timeout=300, check=False)  # fmt: skip
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     if "2> profile.log" in command: # which the next command reads
         return
@@ -232,6 +235,7 @@ def run_or_show(command, environment):
             command = command.replace(text, instead)
             used.add(text)
             print(f"    {reason}: {command}")
+    command = re.sub(r"^python3 ", f"{sys.executable} ", command) # the interpreter with NumPy
     shows = "camera.avi" in command or SHOWS.search(without_comment(command))
     (show if shows else run)(command, environment)
 
@@ -249,25 +253,24 @@ def check_command(command, environment, text):
 
 
 def check_commands(text):
-    """Runs the commands, and returns the environment of the last one."""
-    bare = environment = bare_environment()
-    begin = re.search(ENTER, text)
-    for place, command in commands(text):
-        if begin and place >= begin.start() and environment is bare and not INSTALLED:
-            environment = entered(begin[0], bare)
-        left_out = matching(NOT_RUN, command) or INSTALLED and matching(NOT_RUN_INSTALLED, command)
+    """Runs the commands, those above ENTER in the root."""
+    enters = any(without_comment(command).strip() == ENTER for command in commands(text))
+    environment = None if enters else entered()
+    for command in commands(text):
+        if without_comment(command).strip() == ENTER:
+            environment = entered()
+            continue
+        written = command.removeprefix("../")
+        left_out = matching(NOT_RUN, written) or INSTALLED and matching(NOT_RUN_INSTALLED, written)
         used.add(left_out)
-        if left_out or begin and without_comment(command) == begin[0].strip():
+        if left_out:
             print("not run:", command)
             continue
         ran.append(command)
         try:
-            check_command(command, environment, text)
+            check_command(command, environment or bare_environment(), text)
         except (AssertionError, subprocess.SubprocessError) as error:
             failures.append(error)
-    if begin and environment is bare and not INSTALLED:
-        environment = entered(begin[0], bare)
-    return environment
 
 
 def check_programs(text):
@@ -277,11 +280,11 @@ def check_programs(text):
         assert "#include" not in block or block in built, block
 
 
-def check_named_programs(text, environment):
+def check_named_programs(text):
     """Checks that the programs exist that the text names, even without commands in it."""
-    path = f"{environment['PATH']}:{BUILD}/tools"
+    path = f"{entered()['PATH']}:{BUILD}/tools"
     for words in re.findall(rf"`((?:{OURS})[^`]*)`", text):
-        program = re.split(r"\s", words)[0].rstrip("/")
+        program = re.split(r"\s", words)[0].rstrip("/").removeprefix("../")
         placeholder = re.search(r"\b[A-Z]+\b", program)
         if not (placeholder or os.path.exists(program) or shutil.which(program, path=path)):
             failures.append(f"`{words}`: no {program}")
@@ -290,9 +293,9 @@ def check_named_programs(text, environment):
 def check_document(name):
     text = pathlib.Path(name).read_text()
     before = files()
-    environment = check_commands(text)
+    check_commands(text)
     check_programs(text)
-    check_named_programs(text, environment)
+    check_named_programs(text)
     for path in files().keys() - before.keys() - DEMO:
         if not path.startswith("build/"):
             os.remove(path)
