@@ -32,8 +32,8 @@ TREE = "*", ".c*", ".ci/*", *(f"{folder}/**/*" for folder in FOLDERS)
 # Names in documents that are not from here: caps, cases of benchmarks, files that a reader or a
 # program makes; programs, options and drivers; the settings of another program for OCT
 FOREIGN = {
-    "CL/cl.h", "application/x-oct", "build-release/VERSION", "compute/matrixproduct",
-    "gst-opencl/programs", "gst-opencl/verdicts", "keying/hd-chromakey", "oct/scatterer",
+    "CL/cl.h", "application/x-oct", "build-release/VERSION", "gst-opencl/programs",
+    "gst-opencl/verdicts", "oct/scatterer",
     "oct/tape", "other/tensors", "posterize.cl", "subprojects/gst-opencl",
     "subprojects/packagefiles", "video/x-raw",
     "ARV_DEBUG", "POCL_KERNEL_CACHE", "packet-size", "cl_khr_", "cl_khr_gl_sharing", "dashboard-address",
