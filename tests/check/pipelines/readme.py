@@ -45,7 +45,7 @@ NOT_RUN = {
     "export GST_PLUGIN_PATH": "is for what the line before installs",
     "export GI_TYPELIB_PATH": "is for what the line before installs",
     "ninja -C build uninstall": "changes /usr/local",
-    "model=$(tools/fetch-selfie-model.py)": "needs the Internet and a camera",
+    "model=$(../tools/fetch-selfie-model.py)": "needs the Internet and a camera",
     "opencl-detect": "needs the Internet and a camera; pipelines_detect tests it",
     "apt-get build-dep": "needs a network; tests/run.sh --packages builds and installs packages",
 }
