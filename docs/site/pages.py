@@ -23,8 +23,9 @@ from gi.repository import GObject, Gst  # noqa: E402
 FIELDS = {"octopencl": "OCT", "keyingopencl": "Keying", "computeopencl": "Your own programs",
           "inferenceopencl": "Networks",
           "transferopencl": "Transfer and video", "npyopencl": "NumPy files"}
-GUIDES = ("get-started", "oct", "oct-camera", "oct-elements", "oct-names", "keying", "keying-figures", "compositors", "programs", "python",
-          "inference", "interop", "scaling", "trouble", "performance", "architecture", "testing")
+GUIDES = ("get-started", "oct", "oct-camera", "oct-elements", "oct-names", "keying", "keying-figures",
+          "compositors", "programs", "python", "inference", "interop", "scaling", "trouble",
+          "performance", "figures", "architecture", "testing")
 LIMIT = 600  # seconds for a picture, with the compilation of its kernels
 # Pictures of the guides that show what an element does
 OF_GUIDES = {"noisereduce": "keying-noise.png", "flowkey": "keying-flow.png",
@@ -259,10 +260,19 @@ def write_elements(root, content):
 
 # --- guides ---
 
+def figures(root):
+    """The introduction and a table of each command whose results are in docs/figures."""
+    folder = root / "docs" / "figures"
+    tables = [sys.executable, root / "tests" / "benchmark" / "table.py", *sorted(folder.glob("*.jsonl"))]
+    printed = subprocess.run(tables, check=True, text=True, stdout=subprocess.PIPE).stdout
+    return (folder / "README.md").read_text() + printed
+
+
 def write_guides(root, content):
     """Links between guides lead to their pages; a link to a source becomes its name."""
     for name in GUIDES:
-        text = (root / "docs" / f"{name}.md").read_text()
+        text = figures(root) if name == "figures" else (root / "docs" / f"{name}.md").read_text()
+        text = text.replace("](figures)", "](figures.html)").replace("](../", "](")
         title = re.match(r"# (.*)", text).group(1)
         text = re.sub(r"(?<!!)\[([^\]]*)\]\((?:docs/)?([a-z-]+)\.md(#[\w-]+)?\)",
                       r"[\1](\2.html\3)", text)

@@ -1,42 +1,30 @@
 #!/usr/bin/env python3
-"""Runs opencl-bench and writes the tables of docs/performance.md.
+"""Prints results of opencl-bench as Markdown tables.
 
-usage: table.py [COMMAND...] [-- OPTION...]
+usage: table.py FILE.jsonl...
+       table.py [--json] [COMMAND...] [-- OPTION...]
+       table.py --update DOCUMENT FILE.jsonl...
 
-COMMAND is oct, keying, transfer, fft, compute, convolve, stages oct or stages keying (default:
-all). The options are passed to opencl-bench of the folder "build" or, if there is none, of PATH.
+The first form reads files of "opencl-bench COMMAND --json", such as those in docs/figures. The
+second runs opencl-bench of the folder "build" or, if there is none, of PATH. COMMAND is oct, keying,
+transfer, fft, compute, convolve, neighbours, stages oct or stages keying (default: all). --json
+prints the lines of opencl-bench instead of tables. The third writes the rates into the tables of a
+document: its rows begin with the name of a case, or two as a quotient, and end in a cell for each
+file, which stays if the file lacks the case.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 ALL = [["oct"], ["keying"], ["transfer"], ["fft"], ["compute"], ["convolve"],
-       ["stages", "oct"], ["stages", "keying"]]
-CONVOLUTIONS = ["3x3-64", "3x3-128", "3x3-256", "3x3-512", "1x1-64-256", "1x1-256-64", "7x7-3-64",
-                "depthwise-128", "picture-5x5", "picture-31x31"]  # fmt: skip
-# Pairs whose ratio of rates is in docs/performance.md
-QUOTIENTS = [
-    ("oct/host-pinned", "oct/baseline-fftw"),
-    ("oct/host-pinned", "oct/baseline-blocking"),
-    ("oct/host-60-lines", "oct/baseline-blocking-60"),
-    ("keying/host", "keying/baseline-blocking"),
-    ("keying/hd-host", "keying/baseline-blocking-hd"),
-    ("keying/hd-chromakey", "keying/baseline-ffmpeg-opencl"),
-    ("keying/hd-chromakey", "keying/baseline-ffmpeg"),
-    ("keying/hd-chromakey", "keying/baseline-alpha"),
-    ("keying/camera", "keying/baseline-alpha-camera"),
-    ("keying/conversion", "keying/baseline-videoconvert"),
-    ("keying/soft", "keying/baseline-ffmpeg-soft"),
-    ("compute/mesh", "compute/baseline-numba-mesh"),
-    ("compute/mandelbrot-20", "compute/baseline-numba-mandelbrot-20"),
-    ("compute/mandelbrot-1000", "compute/baseline-numba-mandelbrot-1000"),
-    ("compute/blackscholes", "compute/baseline-numba-blackscholes"),
-    *((f"compute/convolve-{size}", f"compute/baseline-convolve-{size}") for size in CONVOLUTIONS),
-]
+       ["neighbours"], ["stages", "oct"], ["stages", "keying"]]
+FACTORS = (1e9, "G"), (1e6, "M"), (1e3, "k")
+ROW = re.compile(r"^\| ([\w-]+/[\w-]+)(?: / ([\w-]+/[\w-]+))? \|.*\|$")
 HEAD = "| what | sizes | rate | least … greatest | of the limit | latency p50, p99; more |"
 MORE = ["of_fastest", "of_alone", "of_device_time", "calls_per_frame", "threads"]
 
@@ -68,10 +56,10 @@ def parse(arguments):
 
 def quantity(value, unit):
     """Formats a value with four digits and, for rates of bytes and lines, an SI prefix."""
-    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for factor, prefix in FACTORS:
         if value >= factor and unit in ("B/s", "A-lines/s", "lines/s"):
             return f"{value / factor:.4g} {prefix}"
-    return f"{value:.4g} "
+    return f"{value:.4g} " if value < 1e4 else f"{value:.0f} "
 
 
 def remarks(result):
@@ -99,46 +87,93 @@ def row(result):
     )
 
 
-def run(command, options):
+def lines_of(command, options):
+    """Runs opencl-bench and returns its lines of JSON."""
     process = subprocess.run(
         program() + command + ["--json"] + options, stdout=subprocess.PIPE, text=True, check=False
     )
-    results = [
-        json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")
-    ]
-    if not results:
+    lines = [line for line in process.stdout.splitlines() if line.startswith("{")]
+    if not lines:
         sys.exit(f"opencl-bench {' '.join(command)} printed nothing")
-    return results
+    return lines
 
 
-def baseline_of(other, rates, results):
-    """Returns the rate of a baseline in the unit of the case that it is compared with."""
-    rate = rates.get(other)
-    if rate and results[other]["unit"] == "A-lines/s" and "60" in other:
-        return rate / results[other]["sizes"]["lines"]
-    return rate
+def command_of(result):
+    """Returns the command that printed a result, None for a limit that each command prints."""
+    words = result["what"].split("/")
+    if words[0] == "ceiling":
+        return None
+    return " ".join(words[:2] if words[0] == "stages" else words[:1])
 
 
-def print_quotients(results):
-    rates = {name: result.get("rate") for name, result in results.items()}
-    for name, other in QUOTIENTS:
-        baseline = baseline_of(other, rates, results)
-        if rates.get(name) and baseline:
-            print(f"- {name} / {other}: {rates[name] / baseline:.3g}")
+def runs_of(results):
+    """Yields each command of a file with its results. The limits come before the cases."""
+    run, command = [], None
+    for result in results:
+        new = command_of(result)
+        if command and new != command:
+            yield command, run
+            run, command = [], None
+        run.append(result)
+        command = new
+    if command:
+        yield command, run
+
+
+def tables(lines, name):
+    """Yields the lines of Markdown for lines of JSON. The name is that of the machine."""
+    for command, results in runs_of(map(json.loads, lines)):
+        yield f"\n### {name}: {command}\n\n`opencl-bench {command}`, {results[0]['device']}:\n"
+        yield HEAD
+        yield "|---|---|---|---|---|---|"
+        yield from map(row, results)
+
+
+def cell(name, other, results):
+    """Returns the cell of a case, or of the quotient of two; None without a rate of each."""
+    result, base = results.get(name, {}), results.get(other, {})
+    if not result.get("rate") or other and not base.get("rate"):
+        return None
+    if other: # where one of them counts frames, and the other one A-lines
+        frame = base["sizes"].get("lines", 1) if result["unit"] != base["unit"] else 1
+        return f"{result['rate'] / base['rate'] * frame:.2g}"
+    share = f" ({result['of_limit']:.2f})" if "of_limit" in result else ""
+    return f"{quantity(result['rate'], result['unit'])}{result['unit']}{share}"
+
+
+def update(document, paths):
+    """Writes the rates of each file into its column of the tables of a document."""
+    files = [{result["what"]: result for result in map(json.loads, path.read_text().splitlines())}
+             for path in paths]  # fmt: skip
+    text = document.read_text().splitlines()
+    for at, line in enumerate(text):
+        found = ROW.match(line)
+        cells = line.split(" | ")
+        if found:
+            if len(cells) != 2 + len(files):
+                sys.exit(f"{document}:{at + 1}: expected {len(files)} columns behind two")
+            cells[-1] = cells[-1].removesuffix(" |")
+            for column, results in enumerate(files, 2):
+                cells[column] = cell(found[1], found[2], results) or cells[column]
+            text[at] = " | ".join(cells) + " |"
+    document.write_text("\n".join(text) + "\n")
 
 
 def main():
-    commands, options = parse(sys.argv[1:])
-    for command in commands:
-        results = run(command, options)
-        print(f"\n### {' '.join(command)}: {results[0]['device']}\n")
-        print(HEAD)
-        print("|---|---|---|---|---|---|")
-        for result in results:
-            print(row(result))
-        print()
-        print_quotients({result["what"]: result for result in results})
-        sys.stdout.flush()
+    words = sys.argv[1:]
+    if words[:1] == ["--update"]:
+        update(pathlib.Path(words[1]), list(map(pathlib.Path, words[2:])))
+    elif words and all(word.endswith(".jsonl") for word in words):
+        for path in words:
+            file = pathlib.Path(path)
+            print(*tables(file.read_text().splitlines(), file.stem), sep="\n")
+    else:
+        as_json = words[:1] == ["--json"]
+        commands, options = parse(words[as_json:])
+        for command in commands:
+            lines = lines_of(command, options)
+            print(*(lines if as_json else tables(lines, "results")), sep="\n", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Promises: opencl-bench prints a table with a row for each case. --compare shows the ratio to the
 rates of an earlier run, and names rates beyond the range of both runs. A file that is no such run
-is refused with the reason.
+is refused with the reason. tests/benchmark/table.py makes Markdown tables of such files, and writes
+their rates and quotients into the tables of a document.
 
-usage: benchtable.py OPENCL-BENCH
+usage: benchtable.py OPENCL-BENCH TABLE.PY
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -69,7 +70,29 @@ def check_refused(file):
     assert "No such file" in bench("--compare", "/nowhere").stderr
 
 
+def check_markdown(file):
+    def table(*arguments):
+        subprocess.run([sys.executable, sys.argv[2], *arguments], check=True, timeout=100)
+
+    results = [("oct/host-60-lines", "frames/s", 2e4, 60), ("oct/baseline-blocking-60", "A-lines/s", 3e5, 60),
+               ("oct/host-pinned", "A-lines/s", 1.25e6, 1024)]
+    file.write_text("".join(json.dumps({"what": what, "device": "D", "sizes": {"lines": lines}, "unit": unit,
+                                        "rate": rate, "least": rate, "greatest": rate, "of_limit": 0.5})
+                            + "\n" for what, unit, rate, lines in results))
+    document = file.with_suffix(".md")
+    document.write_text("| oct/host-pinned | whole | 1 |\n| oct/device | kept | 2 |\n"
+                        "| oct/host-60-lines / oct/baseline-blocking-60 | times | 3 |\n")
+    table("--update", document, file)
+    assert document.read_text() == (
+        "| oct/host-pinned | whole | 1.25 MA-lines/s (0.50) |\n| oct/device | kept | 2 |\n"
+        "| oct/host-60-lines / oct/baseline-blocking-60 | times | 4 |\n"), document.read_text()
+    printed = subprocess.run([sys.executable, sys.argv[2], file], check=True, capture_output=True, text=True).stdout
+    assert f"### {file.stem}: oct\n\n`opencl-bench oct`, D:" in printed, printed
+    assert "| oct/host-60-lines | 60 | 20000 frames/s |" in printed, printed
+
+
 with tempfile.TemporaryDirectory() as temporary:
     check_table()
+    check_markdown(pathlib.Path(temporary) / "figures.jsonl")
     check_compared(pathlib.Path(temporary) / "before.json")
     check_refused(pathlib.Path(temporary) / "wrong.json")

@@ -47,7 +47,7 @@ NOT_RUN = {
     "export GST_PLUGIN_PATH": "is for what the line before installs",
     "export GI_TYPELIB_PATH": "is for what the line before installs",
     "ninja -C ../build uninstall": "changes /usr/local",
-    "model=$(tools/fetch-selfie-model.py)": "needs the Internet and a camera",
+    "model=$(../tools/fetch-selfie-model.py)": "needs the Internet and a camera",
     "opencl-detect": "needs the Internet or a camera; pipelines_detect tests it",
 }
 NOT_RUN_INSTALLED = {
