@@ -117,7 +117,7 @@ def add_sample(parser):
                        type=of_pattern(r"[\d.]+,[\d.]+", "MIN,MAX, such as 1187,1433"),
                        help="wavelengths of the first and the last sample, evenly spaced")
     group.add_argument("--wavelength-unit", choices=UNITS,
-                       help="nm, um or m, which gives the depth step")
+                       help="unit of the wavelengths, which gives the depth step")
 
 
 def add_maps(parser):

@@ -42,17 +42,19 @@ NUMBERS = r"-?\d*\.?\d+(,-?\d*\.?\d+){0,2}"
 # option, property of openclinference or opencltensordecoder, check of the value, explanation
 OF_NETWORK = (
     ("--fit", "fit", of_pattern("stretch|letterbox|crop", "stretch, letterbox or crop"),
-     "stretch, letterbox or crop: how frames get the network's shape"),
+     "how frames get the network's shape"),
     ("--mean", "mean", of_pattern(NUMBERS, "numbers"),
      "of the network's training, for levels from 0 to 1: one number, or three with commas"),
-    ("--deviation", "deviation", of_pattern(NUMBERS, "numbers"), "likewise"),
-    ("--colors", "colors", of_pattern("rgb|bgr|gray", "rgb, bgr or gray"), "rgb, bgr or gray"),
-    ("--precision", "precision", of_pattern("float|half", "float or half"), "float or half"),
+    ("--deviation", "deviation", of_pattern(NUMBERS, "numbers"), "likewise; divides after --mean"),
+    ("--colors", "colors", of_pattern("rgb|bgr|gray", "rgb, bgr or gray"),
+     "order of colours that the network takes (rgb)"),
+    ("--precision", "precision", of_pattern("float|half", "float or half"),
+     "of the network's arithmetic (float)"),
     ("--letterbox-color", "letterbox-color",
      of_pattern("0x[0-9a-fA-F]{8}", "a colour as 0xAARRGGBB"),
      "borders of frames of another shape (black; with --model the grey of YOLO)"))
 OF_DECODER = (
-    ("--labels", "label-file", existing, "names of the classes, one a line (MODEL.txt)"),
+    ("--labels", "label-file", existing, "names of the classes, one per line (MODEL.txt)"),
     ("--method", "method", of_pattern("[a-z0-9-]+", "a name"),
      "what the outputs are: auto, classification, yolo-v8 … (auto)"),
     ("--threshold", "class-confidence-threshold", of_pattern(r"0|1|0?\.\d+|1\.0+",
@@ -63,6 +65,9 @@ OF_DECODER = (
     ("--top", "max-detections", functools.partial(whole, 1, 9999), "largest number of results"),
     ("--track", "track-frames", functools.partial(whole, 1, 9999),
      "gives objects a number (id), and keeps it for N frames without a box, such as 15"))
+METAVARS = {"--track": "N", "--top": "N", "--labels": "FILE", "--fit": "stretch|letterbox|crop",
+            "--colors": "rgb|bgr|gray", "--precision": "float|half", "--method": "NAME",
+            "--letterbox-color": "0xAARRGGBB"}
 FACES = {"fit": "letterbox", "class-confidence-threshold": "0.5", "iou-threshold": "0.3"}
 OF_LINES = {"regions": "objects", "region-labels": "text", "fit": "line", "colors": "bgr",
             "max-regions": "1000", "letterbox-color": "0xff808080", "mean": "0.5",
@@ -98,13 +103,13 @@ def parse_arguments(words):
     parser.add_argument("--camera", metavar="DEVICE", action=Camera,
                         help="a video device such as /dev/video0")
     network = parser.add_argument_group("Network")
-    network.add_argument("--network", metavar="NAME", default="faces",
+    network.add_argument("--network", metavar="faces|hands|text", default="faces",
                          type=of_pattern("faces|hands|text", "faces, hands or text"),
-                         help="faces or hands of MediaPipe, or text of RapidOCR: networks that are"
-                              " fetched from PyPI (faces)")
+                         help="network that is fetched from PyPI: faces or hands of MediaPipe, or "
+                              "text of RapidOCR (faces)")
     network.add_argument("--model", metavar="FILE", type=existing, help="an ONNX file")
     for option, name, kind, text in OF_NETWORK + OF_DECODER:
-        metavar = {"--track": "N", "--top": "N", "--labels": "FILE"}.get(option, option[2:].upper())
+        metavar = METAVARS.get(option, "VALUE")
         network.add_argument(option, dest=name, metavar=metavar, type=kind, help=text)
     results = parser.add_argument_group("Results")
     results.add_argument("--csv", action="store_true", help="a row for each object instead of JSON")

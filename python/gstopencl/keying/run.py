@@ -314,8 +314,12 @@ def run(asked):
             raise ValueError(f"{file}: --output needs another folder for several files")
     if not files:
         raise ValueError(f"{asked.files[0]}: an empty folder")
-    if asked.camera or asked.matte or asked.before or not os.path.isdir(asked.output or ""):
-        raise ValueError("several files need --output FOLDER, and no --camera, --matte or --before")
+    for name in "camera", "matte", "before":
+        if getattr(asked, name):
+            raise ValueError(f"--{name} {getattr(asked, name)}: not with several files")
+    if not os.path.isdir(asked.output or ""):
+        given_output = f"--output {asked.output}: not a folder, " if asked.output else ""
+        raise ValueError(f"{given_output}expected --output FOLDER for {len(files)} files")
     failed = 0
     for file in files:
         try:

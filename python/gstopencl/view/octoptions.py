@@ -71,8 +71,8 @@ CALIBRATION = (
      of_pattern(r"[\d.]+,[\d.]+", "MIN,MAX, such as 1187,1433"),
      ["wavelength-min", "wavelength-max"],
      "wavelengths of the first and the last sample, evenly spaced"),
-    ("--wavelength-unit", "UNIT", of_pattern("nm|um|m", "nm, um or m"), ["wavelength-unit"],
-     "nm, um or m: depths and widths are then in µm"),
+    ("--wavelength-unit", "nm|um|m", of_pattern("nm|um|m", "nm, um or m"), ["wavelength-unit"],
+     "unit of the wavelengths: depths and widths are then in µm"),
     ("--resample-map", "FILE", existing, ["resample-map"],
      "fractional sample of each even wavenumber, .npy or text"),
     ("--settings", "FILE", existing, ["settings"],
@@ -82,9 +82,9 @@ CALIBRATION = (
      "in rad, as exp(-i (A2 q² + A3 q³)), q = m - N/2"),
     ("--dispersion-phase", "FILE", existing, ["dispersion-phase"],
      "phase of each even wavenumber in rad"),
-    ("--background", "METHOD", of_pattern("none|frame", "none or frame"), ["background"],
-     "none or frame: what to subtract (default: that of a .oct recording, frame for the simulated "
-     "sample, else none)"),
+    ("--background", "none|frame", of_pattern("none|frame", "none or frame"), ["background"],
+     "background to subtract (that of a .oct recording; frame for the simulated sample; else "
+     "none)"),
 )
 GIVE_ONE = "--wavelengths, --wavelength-range, --resample-map or --settings give one"
 CALIBRATES = {"wavelengths", "wavelength-min", "resample-map", "settings"}
@@ -137,8 +137,8 @@ def add_input(parser):
     group.add_argument("--camera", metavar="NAME",
                        help="one of those that arv-tool-0.8 lists (GigE Vision and USB3 Vision), "
                        "or a video device such as /dev/video0")
-    group.add_argument("--pixel-format", metavar="FORMAT", choices=PIXEL_FORMATS,
-                       help=f"of the camera: {', '.join(PIXEL_FORMATS)} (any)")
+    group.add_argument("--pixel-format", metavar="|".join(PIXEL_FORMATS), choices=PIXEL_FORMATS,
+                       help="of the camera (any)")
     group.add_argument("--features", metavar="TEXT",
                        help='of the camera, such as "ExposureTime=20 LineRate=100000"')
     group.add_argument("--full-scale", metavar="VALUE",
@@ -147,10 +147,10 @@ def add_input(parser):
                        "the format)")
     group.add_argument("--rate", metavar="FRAMES", type=COUNT, default="25",
                        help="a second, of a file (25)")
-    group.add_argument("--pattern", metavar="NAME", default="layers",
+    group.add_argument("--pattern", metavar="layers|tissue|mirrors|flat", default="layers",
                        type=of_pattern("layers|tissue|mirrors|flat",
                                        "layers, tissue, mirrors or flat"),
-                       help="simulated sample: layers, tissue, mirrors or flat (layers)")
+                       help="simulated sample (layers)")
 
 
 def add_calibration(parser):
@@ -186,12 +186,12 @@ def add_range(group):
 def add_recording(parser):
     group = parser.add_argument_group("Recording")
     group.add_argument("--folder", metavar="FOLDER", type=pathlib.Path, default=pathlib.Path("."),
-                       help="(default: the current one)")
+                       help="for recordings (the current folder)")
     group.add_argument("--record", action="store_true",
                        help="from the first frame on, not when the space bar is pressed")
-    group.add_argument("--kind", metavar="KIND", default="raw",
+    group.add_argument("--kind", metavar="raw|depths|both", default="raw",
                        type=of_pattern("raw|depths|both", "raw, depths or both"),
-                       help="contents of recordings: raw, depths or both (raw)")
+                       help="contents of recordings (raw)")
     group.add_argument("--frames", metavar="COUNT", type=COUNT,
                        help="after which simulated samples and cameras end")
 
