@@ -91,17 +91,12 @@ FETCHED = {
 # --- arguments ---
 
 
-class Camera(argparse.Action):
-    def __call__(self, parser, namespace, value, option=None):
-        setattr(namespace, self.dest, value or "/dev/video0")
-
-
 def parse_arguments(words):
     check_utf8(words)
     parser = Parser(prog=PROGRAM, usage=USAGE, epilog=EXAMPLES)
     parser.add_argument("files", nargs="*", metavar="FILE|FOLDER", help=argparse.SUPPRESS)
-    parser.add_argument("--camera", metavar="DEVICE", action=Camera,
-                        help="a video device such as /dev/video0")
+    parser.add_argument("--camera", metavar="DEVICE", nargs="?", const="/dev/video0",
+                        help="a video device (/dev/video0)")
     network = parser.add_argument_group("Network")
     network.add_argument("--network", metavar="faces|hands|text", default="faces",
                          type=of_pattern("faces|hands|text", "faces, hands or text"),

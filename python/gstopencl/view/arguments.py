@@ -36,8 +36,8 @@ def check_utf8(words):
 
 class Parser(argparse.ArgumentParser):
     """Reports a refused option in one sentence. The value of an option may begin with a minus sign,
-    and so may all words after --. A value that may be left out is one of the choices. Options may
-    stand between FILEs. --device becomes the default of all elements."""
+    and so may all words after --. A value that may be left out is one of the choices, or does not begin
+    with a minus sign. Options may stand between FILEs. --device becomes the default of all elements."""
 
     def __init__(self, **more):
         super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **more)
@@ -63,7 +63,8 @@ class Parser(argparse.ArgumentParser):
         while rest and rest[0] != "--":
             word = rest.pop(0)
             action = actions.get(word)
-            if action and action.nargs == "?" and rest[:1] not in [[one] for one in action.choices]:
+            if action and action.nargs == "?" and not (
+                    rest and (rest[0] in action.choices if action.choices else rest[0][:1] != "-")):
                 word = f"{word}={action.const}"
             elif action and action.nargs != 0 and rest:
                 self.given[word] = rest.pop(0)

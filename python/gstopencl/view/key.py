@@ -398,8 +398,9 @@ def view_of(words):
 
 
 def main(words):
+    asked = parser().parse_args(words)  # A wrong call needs no display.
     Gst.init(None)
-    if "--print" not in words:
+    if not asked.print:
         need_display()
     view = view_of(words)
     if view:
