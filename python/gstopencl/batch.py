@@ -37,7 +37,7 @@ from .files import write_whole
 from .jobs import (OWN_NAME, Job, plugin_folders, read_record, record_of, remove, unfinished_name,
                    version)
 from .program import SIGNALS, Ended, Failed
-from .progress import Progress
+from .progress import BytesProgress
 from .recordings import RAW, READERS, Options, read_text
 from .results import FORMATS, check_library
 from .batchrun import Run, connected
@@ -319,7 +319,7 @@ def process(asked, jobs, outcomes):
         with connected(asked) as client:
             print_dashboard(client)
             run = Run(client, jobs, asked.retries, outcomes)
-            with Progress(run.total, len(jobs)) as progress:
+            with BytesProgress(run.total, len(jobs)) as progress:
                 run.run(progress)
     except Ended as ended:
         return ended.args[0]

@@ -13,11 +13,11 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import time
 
 from .files import replaced
 from .launch import Value
 from .program import Failed, reason_of
+from .progress import FilesProgress
 from .view.arguments import Parser, Refused, check_utf8
 from .view.octoptions import existing, of_pattern, whole
 
@@ -333,33 +333,10 @@ def words_of(asked, networks, file, end):
     source = ["v4l2src name=source", Value("device", asked.camera)] if asked.camera else \
         ["filesrc name=source", Value("location", str(file)), "! decodebin"]
     # Boxes are drawn in 8 bits.
-    words = [*source, "! openclupload ! openclconvert"]
+    words = [*source, "! openclupload ! openclconvert name=file_shown"]
     for number, ((model, _), properties) in enumerate(zip(networks, stages)):
         words += stage_of(model, properties, number, number == len(networks) - 1)
     return [*words, "!", *end]
-
-
-class Progress:
-    """The share of a film on a terminal, and the number of the file where there are several"""
-
-    def __init__(self, count):
-        self.count, self.number, self.last = count, 0, time.monotonic()
-        self.is_terminal = sys.stderr.isatty()
-
-    def poll(self, pipeline):
-        from .keying.gst import Gst
-        now = time.monotonic()
-        if not self.is_terminal or now - self.last < 1:
-            return
-        self.last = now
-        (_, at), (known, whole_length) = (query(Gst.Format.TIME) for query in (
-            pipeline.query_position, pipeline.query_duration))
-        share = f" {100 * at / whole_length:.0f} %" if known and whole_length > 0 else ""
-        print(f"\r{self.number} of {self.count}{share}\x1b[K", end="", file=sys.stderr, flush=True)
-
-    def end(self):
-        if self.is_terminal:
-            print("\r\x1b[K", end="", file=sys.stderr)
 
 
 def play(words, lines, progress):
@@ -374,6 +351,7 @@ def play(words, lines, progress):
         if lines.failed:
             raise lines.failed
         progress.poll(pipeline)
+
     with played(words, PROGRAM, prepare, poll):
         pass
     if lines.failed:
@@ -407,10 +385,13 @@ def main(words):
     start_gstreamer()
     if asked.show:
         check_window()
-    progress, failed = Progress(len(files)), 0
-    with results_file(asked.results) as file:
+    progress, failed = FilesProgress(len(files)), 0
+    if sys.stdout.isatty() and not asked.results:
+        progress.is_terminal = False  # The results show it.
+    with results_file(asked.results) as file, progress:
         lines = Lines(file, asked.csv)
-        for progress.number, source in enumerate(files, 1):
+        for number, source in enumerate(files):
+            progress.begin(number)
             try:
                 detect(asked, networks, source, targets[source], lines, progress)
             except (PlayError, Failed) as error:
@@ -418,7 +399,5 @@ def main(words):
                     raise
                 failed += 1
                 print(f"{PROGRAM}: {source}: {reason_of(error)}", file=sys.stderr)
-            finally:
-                progress.end()
     if failed:
         raise Failed(f"{failed} of {len(files)} files failed")
