@@ -23,8 +23,8 @@ parse_command_line (
 {
   gboolean helps = FALSE, names_version = FALSE;
   const GOptionEntry common[] = {
-      {"help", 'h', 0, G_OPTION_ARG_NONE, &helps, "Show this text and exit", nullptr},
-      {"version", 0, 0, G_OPTION_ARG_NONE, &names_version, "Show the version and exit",
+      {"help", 'h', 0, G_OPTION_ARG_NONE, &helps, "Print this text", nullptr},
+      {"version", 0, 0, G_OPTION_ARG_NONE, &names_version, "Print the version",
           nullptr},
       {}};
   GOptionContext *context = g_option_context_new (line.usage);

@@ -1,6 +1,6 @@
 """oct-process: processes recordings with a chain of elements, on the workers of Dask
 
-oct-process [OPTION...] FOLDER|FILE...
+oct-process [OPTION…] FOLDER|FILE…
 
 Each recording of raw spectra becomes a result of the same name and subfolder in the output folder.
 A .json beside it says by which chain it was made of which recording. Recordings are .npy, Thorlabs
@@ -120,7 +120,8 @@ def add_workers(parser):
 def parse_arguments(words):
     usage, _, rest = __doc__.partition("\n\n")[2].partition("\n\n")
     parser = Parser(prog=PROGRAM, usage=usage, description=rest.partition("SPDX")[0])
-    parser.add_argument("recordings", metavar="FOLDER|FILE", type=pathlib.Path, nargs="+")
+    parser.add_argument("recordings", metavar="FOLDER|FILE", type=pathlib.Path, nargs="+",
+                        help="recordings, and folders of them")
     for add in add_work, add_reading, add_workers:
         add(parser)
     asked = parser.parse_args(words)

@@ -274,12 +274,6 @@ def run(asked):
         return
     files = [file for name in asked.files for file in (
         sorted(glob.glob(os.path.join(glob.escape(name), "*"))) if os.path.isdir(name) else [name])]
-    stems = [pathlib.Path(file).stem for file in files]
-    for file, stem in zip(files, stems):
-        if stems.count(stem) > 1:
-            raise ValueError(f"{file}: two files named {stem}")
-        if os.path.realpath(os.path.dirname(file)) == os.path.realpath(asked.output or "."):
-            raise ValueError(f"{file}: --output needs another folder for several files")
     if not files:
         raise ValueError(f"{asked.files[0]}: an empty folder")
     for name in "camera", "matte", "before":
@@ -288,6 +282,12 @@ def run(asked):
     if not os.path.isdir(asked.output or ""):
         given_output = f"--output {asked.output}: not a folder, " if asked.output else ""
         raise ValueError(f"{given_output}expected --output FOLDER for {len(files)} files")
+    stems = [pathlib.Path(file).stem for file in files]
+    for file, stem in zip(files, stems):
+        if stems.count(stem) > 1:
+            raise ValueError(f"{file}: two files named {stem}")
+        if os.path.realpath(os.path.dirname(file)) == os.path.realpath(asked.output or "."):
+            raise ValueError(f"{file}: --output needs another folder for several files")
     failed = 0
     for file in files:
         try:

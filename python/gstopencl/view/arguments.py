@@ -40,7 +40,9 @@ class Parser(argparse.ArgumentParser):
     with a minus sign. Options may stand between FILEs. --device becomes the default of all elements."""
 
     def __init__(self, **more):
-        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **more)
+        super().__init__(allow_abbrev=False, add_help=False,
+                         formatter_class=argparse.RawDescriptionHelpFormatter, **more)
+        self.add_argument("-h", "--help", action="help", help="prints this text")
         self.add_argument("--version", action="version", help="prints the version",
                           version=f"{self.prog.split()[0]} {version()}")
         self.add_argument("--debug", action="store_true", help="shows where an error comes from")
