@@ -37,15 +37,11 @@ class Option(typing.NamedTuple):
         return bool(re.search("FILE|FOLDER|MODEL", self.value))
 
 
-def help_of(program, *mode):
-    asks = [*mode, "--help-all"] if not mode and "--help-all" in help_of_words(program, "--help") \
-        else [*mode, "--help"]
-    return help_of_words(program, *asks)
-
-
-def help_of_words(program, *words):
-    return subprocess.run([program, *words], env=ENV, stdout=subprocess.PIPE, text=True,
-                          encoding="utf-8", check=True).stdout
+def help_of(*words, option="--help"):
+    text = subprocess.run([*words, option], env=ENV, stdout=subprocess.PIPE, encoding="utf-8",
+                          check=True).stdout
+    return help_of(*words, option="--help-all") if "--help-all" in text and option == "--help" \
+        else text
 
 
 def options_of(text):

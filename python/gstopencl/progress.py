@@ -32,10 +32,10 @@ class Progress:
         self.is_terminal = (file or sys.stderr).isatty()
 
     def __call__(self, share, text=""):
-        """Shows a share from 0 to 1, and a text about it."""
+        """Shows a share from 0 to 1, and a text about it. 0 is not shown: it may be unknown."""
         now = time.monotonic()
-        if now >= max(self.said + STEP, self.began + SHORT):
-            left = in_time((now - self.began) * (1 - share) / share) if share > 0 else "unknown"
+        if share > 0 and now >= max(self.said + STEP, self.began + SHORT):
+            left = in_time((now - self.began) * (1 - share) / share)
             self.show(f"{share:.0%}{text}, remaining time {left}")
 
     def show(self, text):
