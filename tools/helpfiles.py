@@ -17,7 +17,7 @@ import sys
 import typing
 
 OPTION = re.compile(r"  (-\S.*?)(?:   *(\S.*))?")
-ENV = os.environ | {"LC_ALL": "C.UTF-8", "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"}
+ENV = os.environ | {"LC_ALL": "C.UTF-8", "COLUMNS": "999", "PYTHONDONTWRITEBYTECODE": "1"}
 STATUS = """EXIT STATUS:
   0  success
   1  failure

@@ -80,12 +80,12 @@ def add_work(parser):
     group.add_argument("--chain", metavar="ELEMENTS", help="elements between openclupload and "
                        "opencldownload (octwindowinterp and octfft, which give levels in dB)")
     group.add_argument("--settings", metavar="FILE", type=pathlib.Path,
-                       help="of octwindowinterp, as oct-calibrate writes it (without --chain: "
+                       help="settings of octwindowinterp from oct-calibrate (without --chain: "
                        "settings.txt of the folder, else RECORDING.txt beside each recording)")
     group.add_argument("--names", metavar="PATTERN", help="recordings in a FOLDER, as '**/*.npy' "
                        "(all in it, not those in subfolders)")
     group.add_argument("--output", metavar="FOLDER", type=pathlib.Path,
-                       help="where results go (FOLDER/processed)")
+                       help="folder of the results (FOLDER/processed)")
     group.add_argument("--to", choices=FORMATS, default="npy",
                        help="format of results (%(default)s)")
 
@@ -94,7 +94,7 @@ def add_reading(parser):
     group = parser.add_argument_group("how recordings are read")
     add_raw(group)
     group.add_argument("--camera", metavar="N", type=int, choices=(0, 1), default=0,
-                       help="of a .oct recording of two cameras (%(default)s)")
+                       help="camera of a .oct recording of two cameras (%(default)s)")
     group.add_argument("--dataset", metavar="NAME", help="array in a file of several arrays")
     group.add_argument("--task-bytes", metavar="SIZE", type=size, default=size("256M"),
                        help="split larger recordings into tasks of this size (256M; 0 = never)")
@@ -105,14 +105,14 @@ def add_reading(parser):
 def add_workers(parser):
     group = parser.add_argument_group("who processes them")
     where = group.add_mutually_exclusive_group()
-    where.add_argument("--workers", metavar="N", type=count, help="processes of this machine")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler")
+    where.add_argument("--workers", metavar="N", type=count, help="number of processes of this machine")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler")
     where.add_argument("--scheduler-file", metavar="FILE",
-                       help="that dask-scheduler --scheduler-file has written")
+                       help="file that dask-scheduler --scheduler-file has written")
     group.add_argument("--retries", metavar="N", type=whole, default=2,
-                       help="of a task that fails for a reason that may go away (%(default)s)")
+                       help="how often a task that failed is tried again (%(default)s)")
     group.add_argument("--timeout", metavar="SECONDS", type=functools.partial(number, float, False),
-                       help="for each task")
+                       help="time limit of each task (none)")
     group.add_argument("--report", metavar="FILE", type=pathlib.Path,
                        help="JSON file that says what became of each recording")
 

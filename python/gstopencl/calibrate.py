@@ -97,9 +97,9 @@ def add_mirrors(parser):
                        help="both mirrors are on the same side of zero delay (on opposite sides)")
     where = group.add_mutually_exclusive_group()
     where.add_argument("--distance", dest="positions", metavar="MICROMETRES", type=distance,
-                       help="between both mirrors, which gives the depth step")
+                       help="distance of the mirrors, which gives the depth step")
     where.add_argument("--positions", metavar="P1,P2,…", type=numbers,
-                       help="of all mirrors in micrometres, of which there may then be more than "
+                       help="positions of all mirrors in micrometres. There may then be more than "
                        "two; the first two also calibrate")
 
 
@@ -125,10 +125,10 @@ def add_maps(parser):
                        help="wavenumber of each sample, in any unit, or its index: .npy, text or "
                        "float32 (Thorlabs Chirp.data)")
     group.add_argument("--polynomial", metavar="C0,C1,…",
-                       help="of powers of u, which is 0 at the first wavenumber and 1 at the last "
+                       help="factors of powers of u: 0 at the first wavenumber and 1 at the last "
                        "(OCTproZ)")
     group.add_argument("--samples", metavar="N", type=functools.partial(whole, 16, 65536),
-                       help="of an A-line, for --polynomial")
+                       help="number of samples of an A-line, for --polynomial")
     group.add_argument("--settings", metavar="FILE", type=existing,
                        help="settings of version 0.3, whose chirp or resample-polynomial is "
                        "converted; with --flat, settings of octwindowinterp for the spectra")
@@ -163,7 +163,7 @@ def add_files(parser):
     group = parser.add_argument_group("Files")
     add_raw(group)
     group.add_argument("--output", metavar="FOLDER", default=".",
-                       help="which is made: resample-map.npy, dispersion-phase.npy and "
+                       help="folder for resample-map.npy, dispersion-phase.npy and "
                        "settings.txt, or flatten.txt and scan.txt (the current folder)")
 
 
