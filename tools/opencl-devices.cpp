@@ -1,14 +1,10 @@
 /* opencl-devices: lists OpenCL devices by the names that the property `device` takes
  *
- * opencl-devices [--check | --forget | --report] [DEVICE]: lists all devices, or those that DEVICE names
- * (auto, gpu, cpu, accelerator, 0:1, part of a name). It marks the one that an element uses,
- * and shows the verdicts of the self-check. With --check it runs the self-check again. With
- * --forget it removes the verdicts of all devices. With --report it prints versions, environment
- * and plugins before. The exit status is 1 if no
- * device can be used or, with --check, if an engine is wrong.
- *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "commandline.hpp"
+#include "commit.hpp"
+
 #include <gst/opencl/core/deviceinfo.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
@@ -136,6 +132,10 @@ print_versions ()
   gchar *distribution = g_get_os_info (G_OS_INFO_KEY_PRETTY_NAME);
   std::cout << "versions\n";
   line ("gst-opencl") << PACKAGE_VERSION "\n";
+  line ("commit") << (*GST_OPENCL_COMMIT ? GST_OPENCL_COMMIT
+                                         : "unknown: built without git")
+                  << "\n";
+  line ("build") << BUILD_OPTIONS "\n";
   line ("GStreamer") << std::string (gst_version_string ()).substr (strlen ("GStreamer "))
                      << "\n";
   line ("GLib") << glib_major_version << "." << glib_minor_version << "."
@@ -175,43 +175,106 @@ print_plugins ()
   }
 }
 
+/* Prints the number and size of the files in a folder and its folders. */
+void
+print_cache (const char *title, const std::string &folder)
+{
+  namespace fs = std::filesystem;
+  std::error_code code;
+  guint64 files = 0, bytes = 0;
+  fs::recursive_directory_iterator place (fs::u8path (folder), code);
+  for (; !code && place != fs::recursive_directory_iterator (); place.increment (code)) {
+    std::error_code gone; /* another process removes files */
+    const bool is_file = place->is_regular_file (gone);
+    const auto size = is_file ? place->file_size (gone) : 0;
+    files += is_file && !gone;
+    bytes += gone ? 0 : size;
+  }
+  line (title) << files << " files, " << bytes_of (bytes) << "  " << folder << "\n";
+}
+
+/* PoCL's folder is that of its documentation. */
+void
+print_caches ()
+{
+  const char *const programs = g_getenv ("GST_OPENCL_PROGRAM_CACHE");
+  const char *const pocl = g_getenv ("POCL_CACHE_DIR");
+  const std::string cache = g_get_user_cache_dir ();
+  std::cout << "caches\n";
+  print_cache ("programs", programs && *programs && strcmp (programs, "0") != 0
+                               ? programs
+                               : opencl::cache_folder ("programs"));
+  print_cache ("self-check", opencl::cache_folder ("verdicts"));
+  print_cache ("PoCL", pocl && *pocl ? pocl : cache + G_DIR_SEPARATOR_S "pocl");
+}
+
 void
 print_report ()
 {
   print_versions ();
   print_environment ();
   print_plugins ();
+  print_caches ();
   std::cout << "devices" << std::endl;
+}
+
+constexpr opencl::CommandLine command = {"opencl-devices", "[DEVICE]",
+    "Lists the OpenCL devices by the names that the property device of the elements and "
+    "the\n"
+    "environment variable GST_OPENCL_DEVICE accept, and the results of the self-check.\n"
+    "DEVICE selects some: auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a "
+    "name.",
+    "The device that elements use is marked (selected). The exit status is 1 if no "
+    "device can\n"
+    "be used or, with --check, if an engine is wrong."};
+
+struct Asked {
+  gboolean checks = FALSE, forgets = FALSE, reports = FALSE;
+  gchar **devices = nullptr;
+
+  ~Asked () { g_strfreev (devices); }
+};
+
+/* Returns false where the program ends with `status`. */
+bool
+parse_arguments (char **argv, Asked &asked, int &status)
+{
+  const GOptionEntry entries[] = {{"check", 0, 0, G_OPTION_ARG_NONE, &asked.checks,
+                                      "Run the self-check again", nullptr},
+      {"forget", 0, 0, G_OPTION_ARG_NONE, &asked.forgets,
+          "Remove the results of the self-check of all devices", nullptr},
+      {"report", 0, 0, G_OPTION_ARG_NONE, &asked.reports,
+          "Also print versions, environment, plugins and caches, for a bug report",
+          nullptr},
+      {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &asked.devices, nullptr,
+          nullptr},
+      {}};
+  if (!opencl::parse_command_line (command, entries, argv, status))
+    return false;
+  if (!asked.devices || !asked.devices[1])
+    return true;
+  const std::string reason = std::string ("unexpected argument ") + asked.devices[1];
+  status = opencl::refuse_arguments (command, reason.c_str ());
+  return false;
 }
 } // namespace
 
 int
 main (int argc, char *argv[])
 {
-  argv = opencl::arguments_in_utf8 (argv);
-  const std::string option = argc > 1 ? argv[1] : "";
-  const bool checks = option == "--check", reports = option == "--report",
-             forgets = option == "--forget";
-  const int options = checks || reports || forgets ? 1 : 0;
-  const char *const named = argc > 1 + options ? argv[1 + options] : nullptr;
+  Asked asked;
+  int status = 0;
+  if (!parse_arguments (argv, asked, status))
+    return status;
+  const char *const named = asked.devices ? asked.devices[0] : nullptr;
   const std::string choice = opencl::effective_device (named);
   GError *error = nullptr;
   bool all_right = true;
 
-  const bool helps = choice == "--help" || choice == "-h";
-  if (argc > 2 + options || choice[0] == '-') {
-    (helps ? std::cout : std::cerr)
-        << "opencl-devices [--check | --forget | --report] [DEVICE]: lists devices by "
-           "the names that the property `device` and GST_OPENCL_DEVICE accept, and the "
-           "results of the self-check; --check runs the self-check again; --forget "
-           "removes its results for all devices; --report adds what a "
-           "report of a fault needs: versions, environment and plugins\n";
-    return helps ? 0 : 2;
-  }
   gst_init (nullptr, nullptr);
-  if (forgets && !forget_verdicts ())
+  if (asked.forgets && !forget_verdicts ())
     return 1;
-  if (reports)
+  if (asked.reports)
     print_report ();
   const std::vector<opencl::ListedDevice> listed = opencl::list_devices ();
   std::vector<opencl::DeviceDescription> described;
@@ -221,10 +284,10 @@ main (int argc, char *argv[])
   for (size_t n = 0; n < listed.size (); n++) {
     if (!named || opencl::device_is_chosen (described[n], choice.c_str ()))
       all_right =
-          print (listed[n], described[n], int (n) == selected, checks) && all_right;
+          print (listed[n], described[n], int (n) == selected, asked.checks) && all_right;
   }
   if (selected >= 0)
-    return checks && !all_right ? 1 : 0;
+    return asked.checks && !all_right ? 1 : 0;
   std::cerr << error->message << "\ndocs/trouble.md says what to do\n";
   g_error_free (error);
   return 1;

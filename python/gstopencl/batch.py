@@ -1,6 +1,6 @@
 """oct-process: processes recordings with a chain of elements, on the workers of Dask
 
-oct-process [OPTION...] FOLDER|FILE...
+oct-process [OPTION…] FOLDER|FILE…
 
 Each recording of raw spectra becomes a result of the same name and subfolder in the output folder.
 A .json beside it says by which chain it was made of which recording. Recordings are .npy, Thorlabs
@@ -37,7 +37,7 @@ from .files import write_whole
 from .jobs import (OWN_NAME, Job, plugin_folders, read_record, record_of, remove, unfinished_name,
                    version)
 from .program import SIGNALS, Ended, Failed
-from .progress import Progress
+from .progress import BytesProgress
 from .recordings import RAW, READERS, Options, read_text
 from .results import FORMATS, check_library
 from .batchrun import Run, connected
@@ -80,12 +80,12 @@ def add_work(parser):
     group.add_argument("--chain", metavar="ELEMENTS", help="elements between openclupload and "
                        "opencldownload (octwindowinterp and octfft, which give levels in dB)")
     group.add_argument("--settings", metavar="FILE", type=pathlib.Path,
-                       help="of octwindowinterp, as oct-calibrate writes it (without --chain: "
+                       help="settings of octwindowinterp from oct-calibrate (without --chain: "
                        "settings.txt of the folder, else RECORDING.txt beside each recording)")
     group.add_argument("--names", metavar="PATTERN", help="recordings in a FOLDER, as '**/*.npy' "
                        "(all in it, not those in subfolders)")
     group.add_argument("--output", metavar="FOLDER", type=pathlib.Path,
-                       help="where results go (FOLDER/processed)")
+                       help="folder of the results (FOLDER/processed)")
     group.add_argument("--to", choices=FORMATS, default="npy",
                        help="format of results (%(default)s)")
 
@@ -94,7 +94,7 @@ def add_reading(parser):
     group = parser.add_argument_group("how recordings are read")
     add_raw(group)
     group.add_argument("--camera", metavar="N", type=int, choices=(0, 1), default=0,
-                       help="of a .oct recording of two cameras (%(default)s)")
+                       help="camera of a .oct recording of two cameras (%(default)s)")
     group.add_argument("--dataset", metavar="NAME", help="array in a file of several arrays")
     group.add_argument("--task-bytes", metavar="SIZE", type=size, default=size("256M"),
                        help="split larger recordings into tasks of this size (256M; 0 = never)")
@@ -105,14 +105,14 @@ def add_reading(parser):
 def add_workers(parser):
     group = parser.add_argument_group("who processes them")
     where = group.add_mutually_exclusive_group()
-    where.add_argument("--workers", metavar="N", type=count, help="processes of this machine")
-    where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler")
+    where.add_argument("--workers", metavar="N", type=count, help="number of processes of this machine")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler")
     where.add_argument("--scheduler-file", metavar="FILE",
-                       help="that dask-scheduler --scheduler-file has written")
+                       help="file that dask-scheduler --scheduler-file has written")
     group.add_argument("--retries", metavar="N", type=whole, default=2,
-                       help="of a task that fails for a reason that may go away (%(default)s)")
+                       help="how often a task that failed is tried again (%(default)s)")
     group.add_argument("--timeout", metavar="SECONDS", type=functools.partial(number, float, False),
-                       help="for each task")
+                       help="time limit of each task (none)")
     group.add_argument("--report", metavar="FILE", type=pathlib.Path,
                        help="JSON file that says what became of each recording")
 
@@ -120,7 +120,8 @@ def add_workers(parser):
 def parse_arguments(words):
     usage, _, rest = __doc__.partition("\n\n")[2].partition("\n\n")
     parser = Parser(prog=PROGRAM, usage=usage, description=rest.partition("SPDX")[0])
-    parser.add_argument("recordings", metavar="FOLDER|FILE", type=pathlib.Path, nargs="+")
+    parser.add_argument("recordings", metavar="FOLDER|FILE", type=pathlib.Path, nargs="+",
+                        help="recordings, and folders of them")
     for add in add_work, add_reading, add_workers:
         add(parser)
     asked = parser.parse_args(words)
@@ -319,7 +320,7 @@ def process(asked, jobs, outcomes):
         with connected(asked) as client:
             print_dashboard(client)
             run = Run(client, jobs, asked.retries, outcomes)
-            with Progress(run.total, len(jobs)) as progress:
+            with BytesProgress(run.total, len(jobs)) as progress:
                 run.run(progress)
     except Ended as ended:
         return ended.args[0]

@@ -8,7 +8,6 @@ import functools
 import os
 import pathlib
 import sys
-import time
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from .flatness import Scan, Surfaces, delay_of_surfaces, flatness_of_surfaces, s
 from .frames import structure_of, view_of
 from .notices import collected
 from .program import Failed
+from .progress import Progress
 from .recordings import open_recording
 from .view.arguments import Parser, Refused, check_utf8
 from .view.octoptions import add_raw, existing, layout_of, of_pattern, whole
@@ -45,7 +45,6 @@ EXAMPLES = """Examples:
   … octscan settings=scan.txt reverse=odd ! octwindowinterp … ! octfft !
       octflatten settings=flatten.txt ! …"""
 MOST_RESIDUAL = 3  # depths; a peak is found within less than one
-QUIET = 2  # seconds without progress on stderr
 MAPS = "--resample-map", "--wavelengths", "--wavelength-range", "--chirp", "--polynomial"
 UNITS = {"nm": 1e-3, "um": 1, "m": 1e6}  # in µm
 DEPTHS = "octwindowinterp ! octfft ! " \
@@ -98,9 +97,9 @@ def add_mirrors(parser):
                        help="both mirrors are on the same side of zero delay (on opposite sides)")
     where = group.add_mutually_exclusive_group()
     where.add_argument("--distance", dest="positions", metavar="MICROMETRES", type=distance,
-                       help="between both mirrors, which gives the depth step")
+                       help="distance of the mirrors, which gives the depth step")
     where.add_argument("--positions", metavar="P1,P2,…", type=numbers,
-                       help="of all mirrors in micrometres, of which there may then be more than "
+                       help="positions of all mirrors in micrometres. There may then be more than "
                        "two; the first two also calibrate")
 
 
@@ -117,7 +116,7 @@ def add_sample(parser):
                        type=of_pattern(r"[\d.]+,[\d.]+", "MIN,MAX, such as 1187,1433"),
                        help="wavelengths of the first and the last sample, evenly spaced")
     group.add_argument("--wavelength-unit", choices=UNITS,
-                       help="nm, um or m, which gives the depth step")
+                       help="unit of the wavelengths, which gives the depth step")
 
 
 def add_maps(parser):
@@ -126,10 +125,10 @@ def add_maps(parser):
                        help="wavenumber of each sample, in any unit, or its index: .npy, text or "
                        "float32 (Thorlabs Chirp.data)")
     group.add_argument("--polynomial", metavar="C0,C1,…",
-                       help="of powers of u, which is 0 at the first wavenumber and 1 at the last "
+                       help="factors of powers of u: 0 at the first wavenumber and 1 at the last "
                        "(OCTproZ)")
     group.add_argument("--samples", metavar="N", type=functools.partial(whole, 16, 65536),
-                       help="of an A-line, for --polynomial")
+                       help="number of samples of an A-line, for --polynomial")
     group.add_argument("--settings", metavar="FILE", type=existing,
                        help="settings of version 0.3, whose chirp or resample-polynomial is "
                        "converted; with --flat, settings of octwindowinterp for the spectra")
@@ -164,7 +163,7 @@ def add_files(parser):
     group = parser.add_argument_group("Files")
     add_raw(group)
     group.add_argument("--output", metavar="FOLDER", default=".",
-                       help="which is made: resample-map.npy, dispersion-phase.npy and "
+                       help="folder for resample-map.npy, dispersion-phase.npy and "
                        "settings.txt, or flatten.txt and scan.txt (the current folder)")
 
 
@@ -222,12 +221,17 @@ def named(label):
 # --- mirrors ---
 
 
+def loaded(path, layout):
+    with Progress() as progress:
+        return load_spectra(path, progress, **layout)
+
+
 def spectrum_of(path, changes, layout):
     """Returns the mean spectrum of a mirror, less that of its recording without the mirror."""
-    spectra = load_spectra(path, **layout)
+    spectra = loaded(path, layout)
     spectrum = spectra.mean
     for factor, other in changes:
-        more = load_spectra(other, **layout).mean
+        more = loaded(other, layout).mean
         if more.shape != spectrum.shape:
             raise Failed(f"{other} has {more.size} samples, expected {spectrum.size} as in the "
                          "mirror's file")
@@ -312,22 +316,9 @@ def import_map(asked):
 # --- sample ---
 
 
-class Report:
-    """Says on stderr how far a search is, from two seconds after its begin on."""
-
-    def __init__(self):
-        self.last = time.monotonic()
-
-    def __call__(self, done):
-        now = time.monotonic()
-        if now - self.last >= QUIET:
-            self.last = now
-            print(f"{PROGRAM}: {100 * done:.0f} %", file=sys.stderr)
-
-
 def sharpen(asked, arrays, settings):
     """Adds the dispersion of a sample, and the map with which it was found."""
-    spectra = load_spectra(asked.sharpen, **layout_of(asked))
+    spectra = loaded(asked.sharpen, layout_of(asked))
     samples = spectra.lines.shape[-1]
     with named("--sharpen: "):
         places = arrays.get("resample-map")
@@ -339,7 +330,8 @@ def sharpen(asked, arrays, settings):
             arrays["resample-map"] = places
             if len(places) != samples:
                 raise ValueError(f"{samples} samples per A-line, but the map has {len(places)}")
-        found = dispersion_of_sample(spectra.lines, places, Report())
+        with Progress() as progress:
+            found = dispersion_of_sample(spectra.lines, places, progress)
     print(f"# at the ends of the spectrum: a2 {found.square:.2f} rad within "
           f"{found.square_error:.2f}, a3 {found.cube:.2f} rad within {found.cube_error:.2f}")
     if found.a2 == 0 and found.a3 == 0:
@@ -380,8 +372,10 @@ def surfaces_of_file(asked):
         raise Failed(f"{asked.flat}: complex depths, expected real numbers for --amplitudes and "
                      "--decibels")
     found, step = [], 0
-    for levels, step in levels_of(asked, recording):
-        found.append(surfaces_of(levels[np.newaxis], asked.first))
+    with Progress() as progress:
+        for levels, step in levels_of(asked, recording):
+            found.append(surfaces_of(levels[np.newaxis], asked.first))
+            progress(len(found) / recording.count if recording.count else 0)
     return Surfaces(*map(np.concatenate, zip(*found))), step
 
 

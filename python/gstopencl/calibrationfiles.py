@@ -66,7 +66,7 @@ def decoded(recording):
         chain.close()
 
 
-def load_spectra(path, **options):
+def load_spectra(path, progress=lambda done: None, **options):
     """Returns the Spectra of a recording. `options` are those of raw files. Raises RecordingError,
     ChainError and OSError."""
     recording = open_recording(path, **options)
@@ -75,6 +75,7 @@ def load_spectra(path, **options):
     total, count, kept, every, found = 0, 0, [], 1, None
     for number, (frame, found) in enumerate(decoded(recording)):
         total, count = total + frame.sum(0, dtype=float), count + len(frame)
+        progress(number / recording.count if recording.count else 0)
         if number % every == 0:
             kept.append(np.array(frame))
         if len(kept) > MOST_FRAMES:

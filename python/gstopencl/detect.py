@@ -13,11 +13,11 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import time
 
 from .files import replaced
 from .launch import Value
 from .program import Failed, reason_of
+from .progress import FilesProgress
 from .view.arguments import Parser, Refused, check_utf8
 from .view.octoptions import existing, of_pattern, whole
 
@@ -42,17 +42,19 @@ NUMBERS = r"-?\d*\.?\d+(,-?\d*\.?\d+){0,2}"
 # option, property of openclinference or opencltensordecoder, check of the value, explanation
 OF_NETWORK = (
     ("--fit", "fit", of_pattern("stretch|letterbox|crop", "stretch, letterbox or crop"),
-     "stretch, letterbox or crop: how frames get the network's shape"),
+     "how frames get the network's shape"),
     ("--mean", "mean", of_pattern(NUMBERS, "numbers"),
-     "of the network's training, for levels from 0 to 1: one number, or three with commas"),
-    ("--deviation", "deviation", of_pattern(NUMBERS, "numbers"), "likewise"),
-    ("--colors", "colors", of_pattern("rgb|bgr|gray", "rgb, bgr or gray"), "rgb, bgr or gray"),
-    ("--precision", "precision", of_pattern("float|half", "float or half"), "float or half"),
+     "mean of the training data, for levels from 0 to 1: one number, or three with commas"),
+    ("--deviation", "deviation", of_pattern(NUMBERS, "numbers"), "standard deviation of the training data, as --mean"),
+    ("--colors", "colors", of_pattern("rgb|bgr|gray", "rgb, bgr or gray"),
+     "order of colours that the network takes (rgb)"),
+    ("--precision", "precision", of_pattern("float|half", "float or half"),
+     "precision of the network's arithmetic (float)"),
     ("--letterbox-color", "letterbox-color",
      of_pattern("0x[0-9a-fA-F]{8}", "a colour as 0xAARRGGBB"),
      "borders of frames of another shape (black; with --model the grey of YOLO)"))
 OF_DECODER = (
-    ("--labels", "label-file", existing, "names of the classes, one a line (MODEL.txt)"),
+    ("--labels", "label-file", existing, "names of the classes, one per line (MODEL.txt)"),
     ("--method", "method", of_pattern("[a-z0-9-]+", "a name"),
      "what the outputs are: auto, classification, yolo-v8 … (auto)"),
     ("--threshold", "class-confidence-threshold", of_pattern(r"0|1|0?\.\d+|1\.0+",
@@ -63,6 +65,9 @@ OF_DECODER = (
     ("--top", "max-detections", functools.partial(whole, 1, 9999), "largest number of results"),
     ("--track", "track-frames", functools.partial(whole, 1, 9999),
      "gives objects a number (id), and keeps it for N frames without a box, such as 15"))
+METAVARS = {"--track": "N", "--top": "N", "--labels": "FILE", "--fit": "stretch|letterbox|crop",
+            "--colors": "rgb|bgr|gray", "--precision": "float|half", "--method": "NAME",
+            "--letterbox-color": "0xAARRGGBB"}
 FACES = {"fit": "letterbox", "class-confidence-threshold": "0.5", "iou-threshold": "0.3"}
 OF_LINES = {"regions": "objects", "region-labels": "text", "fit": "line", "colors": "bgr",
             "max-regions": "1000", "letterbox-color": "0xff808080", "mean": "0.5",
@@ -86,25 +91,20 @@ FETCHED = {
 # --- arguments ---
 
 
-class Camera(argparse.Action):
-    def __call__(self, parser, namespace, value, option=None):
-        setattr(namespace, self.dest, value or "/dev/video0")
-
-
 def parse_arguments(words):
     check_utf8(words)
     parser = Parser(prog=PROGRAM, usage=USAGE, epilog=EXAMPLES)
     parser.add_argument("files", nargs="*", metavar="FILE|FOLDER", help=argparse.SUPPRESS)
-    parser.add_argument("--camera", metavar="DEVICE", action=Camera,
-                        help="a video device such as /dev/video0")
+    parser.add_argument("--camera", metavar="DEVICE", nargs="?", const="/dev/video0",
+                        help="a video device (/dev/video0)")
     network = parser.add_argument_group("Network")
-    network.add_argument("--network", metavar="NAME", default="faces",
+    network.add_argument("--network", metavar="faces|hands|text", default="faces",
                          type=of_pattern("faces|hands|text", "faces, hands or text"),
-                         help="faces or hands of MediaPipe, or text of RapidOCR: networks that are"
-                              " fetched from PyPI (faces)")
+                         help="network that is fetched from PyPI: faces or hands of MediaPipe, or "
+                              "text of RapidOCR (faces)")
     network.add_argument("--model", metavar="FILE", type=existing, help="an ONNX file")
     for option, name, kind, text in OF_NETWORK + OF_DECODER:
-        metavar = {"--track": "N", "--top": "N", "--labels": "FILE"}.get(option, option[2:].upper())
+        metavar = METAVARS.get(option, "VALUE")
         network.add_argument(option, dest=name, metavar=metavar, type=kind, help=text)
     results = parser.add_argument_group("Results")
     results.add_argument("--csv", action="store_true", help="a row for each object instead of JSON")
@@ -333,33 +333,10 @@ def words_of(asked, networks, file, end):
     source = ["v4l2src name=source", Value("device", asked.camera)] if asked.camera else \
         ["filesrc name=source", Value("location", str(file)), "! decodebin"]
     # Boxes are drawn in 8 bits.
-    words = [*source, "! openclupload ! openclconvert"]
+    words = [*source, "! openclupload ! openclconvert name=file_shown"]
     for number, ((model, _), properties) in enumerate(zip(networks, stages)):
         words += stage_of(model, properties, number, number == len(networks) - 1)
     return [*words, "!", *end]
-
-
-class Progress:
-    """The share of a film on a terminal, and the number of the file where there are several"""
-
-    def __init__(self, count):
-        self.count, self.number, self.last = count, 0, time.monotonic()
-        self.is_terminal = sys.stderr.isatty()
-
-    def poll(self, pipeline):
-        from .keying.gst import Gst
-        now = time.monotonic()
-        if not self.is_terminal or now - self.last < 1:
-            return
-        self.last = now
-        (_, at), (known, whole_length) = (query(Gst.Format.TIME) for query in (
-            pipeline.query_position, pipeline.query_duration))
-        share = f" {100 * at / whole_length:.0f} %" if known and whole_length > 0 else ""
-        print(f"\r{self.number} of {self.count}{share}\x1b[K", end="", file=sys.stderr, flush=True)
-
-    def end(self):
-        if self.is_terminal:
-            print("\r\x1b[K", end="", file=sys.stderr)
 
 
 def play(words, lines, progress):
@@ -374,6 +351,7 @@ def play(words, lines, progress):
         if lines.failed:
             raise lines.failed
         progress.poll(pipeline)
+
     with played(words, PROGRAM, prepare, poll):
         pass
     if lines.failed:
@@ -407,10 +385,13 @@ def main(words):
     start_gstreamer()
     if asked.show:
         check_window()
-    progress, failed = Progress(len(files)), 0
-    with results_file(asked.results) as file:
+    progress, failed = FilesProgress(len(files)), 0
+    if sys.stdout.isatty() and not asked.results:
+        progress.is_terminal = False  # The results show it.
+    with results_file(asked.results) as file, progress:
         lines = Lines(file, asked.csv)
-        for progress.number, source in enumerate(files, 1):
+        for number, source in enumerate(files):
+            progress.begin(number)
             try:
                 detect(asked, networks, source, targets[source], lines, progress)
             except (PlayError, Failed) as error:
@@ -418,7 +399,5 @@ def main(words):
                     raise
                 failed += 1
                 print(f"{PROGRAM}: {source}: {reason_of(error)}", file=sys.stderr)
-            finally:
-                progress.end()
     if failed:
         raise Failed(f"{failed} of {len(files)} files failed")

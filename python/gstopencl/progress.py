@@ -1,4 +1,4 @@
-"""Progress in bytes, with rate and remaining time
+"""Progress of long work on one line of a terminal, with the remaining time
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-ON_TERMINAL, REDIRECTED = 0.5, 10  # seconds between two reports
+STEP, SHORT = 0.5, 3  # seconds between two reports, and before the first one
 UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -24,14 +24,65 @@ def in_time(seconds):
 
 
 class Progress:
-    """Reports on one line of a terminal, or in lines where the output is redirected. `total` is the
-    number of bytes, `recordings` the number of recordings."""
+    """Shows which share is done and how long the rest takes. Shows nothing in the first seconds, and
+    nothing where standard error is no terminal."""
+
+    def __init__(self, file=None):
+        self.file, self.began, self.said = file, time.monotonic(), 0
+        self.is_terminal = (file or sys.stderr).isatty()
+
+    def __call__(self, share, text=""):
+        """Shows a share from 0 to 1, and a text about it. 0 is not shown: it may be unknown."""
+        now = time.monotonic()
+        if share > 0 and now >= max(self.said + STEP, self.began + SHORT):
+            left = in_time((now - self.began) * (1 - share) / share)
+            self.show(f"{share:.0%}{text}, remaining time {left}")
+
+    def show(self, text):
+        if self.is_terminal:
+            self.said = time.monotonic()
+            print(f"\r{text}\x1b[K", end="", file=self.file or sys.stderr, flush=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.said:
+            self.show("")
+
+
+class FilesProgress(Progress):
+    """Progress of a program that plays files one after another"""
+
+    def __init__(self, count=1):
+        super().__init__()
+        self.count = count
+        self.begin(0)
+
+    def begin(self, number):
+        """Notes that `number` files have been played."""
+        self.number, self.text = number, f", file {number + 1} of {self.count}" * (self.count > 1)
+        self(number / self.count, self.text)
+
+    def poll(self, pipeline):
+        """Asks the element "file_shown" how much of the file has been played."""
+        from gi.repository import Gst
+        film = pipeline.get_by_name("file_shown")
+        (has_place, place), (has_end, end) = (
+            ask(Gst.Format.TIME) for ask in (film.query_position, film.query_duration)) \
+            if film else ((False, 0), (False, 0))
+        if has_place and has_end and 0 < place < end:
+            self((self.number + place / end) / self.count, self.text)
+
+
+class BytesProgress(Progress):
+    """Progress of recordings, of which other threads say how much is done. `total` is the number of
+    bytes, `recordings` the number of recordings."""
 
     def __init__(self, total, recordings, file=None):
-        self.file = file or sys.stdout
+        super().__init__(file)
         self.total, self.recordings, self.done, self.finished = total, recordings, 0, 0
         self.running = {}  # bytes done of recordings that are not finished, by recording
-        self.is_terminal, self.began = self.file.isatty(), time.monotonic()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.report, daemon=True)
 
@@ -42,8 +93,7 @@ class Progress:
     def __exit__(self, *_):
         self.ended.set()
         self.thread.join()
-        if self.is_terminal:
-            print(file=self.file)
+        super().__exit__()
 
     def add(self, count):
         self.done += count
@@ -51,20 +101,9 @@ class Progress:
     def end_recording(self):
         self.finished += 1
 
-    def line(self):
-        done = self.done + sum(list(self.running.values()))
-        rate = done / max(time.monotonic() - self.began, 1e-3)
-        left = in_time((self.total - done) / rate) if done else "unknown"
-        return f"{in_bytes(done)} of {in_bytes(self.total)}, {self.finished} of " \
-               f"{self.recordings} recordings, {in_bytes(rate)}/s, remaining time {left}"
-
     def report(self):
-        while not self.ended.wait(ON_TERMINAL if self.is_terminal else REDIRECTED):
-            self.show()
-        self.show()
-
-    def show(self):
-        if self.is_terminal:
-            print(f"\r{self.line()}\x1b[K", end="", file=self.file, flush=True)
-        else:
-            print(self.line(), file=self.file, flush=True)
+        while not self.ended.wait(STEP):
+            done = self.done + sum(list(self.running.values()))
+            rate = done / max(time.monotonic() - self.began, 1e-3)
+            self(done / max(self.total, 1), f", {in_bytes(done)} of {in_bytes(self.total)}, "
+                 f"{self.finished} of {self.recordings} recordings, {in_bytes(rate)}/s")

@@ -45,8 +45,9 @@ int
 main (int argc, char **argv)
 {
   Options options;
-  if (!parse_options (argc, argv, options))
-    return 2;
+  int status = 0;
+  if (!parse_options (argv, options, status))
+    return status;
   g_setenv ("GST_OPENCL_SELF_CHECK", "0", FALSE); /* engines stay fixed */
   gst_init (nullptr, nullptr);
   register_source ();

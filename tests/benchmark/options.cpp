@@ -4,13 +4,13 @@
  */
 #include "options.hpp"
 
-#include <gst/gst.h>
+#include "../../tools/commandline.hpp"
 
 #include <cstdio>
 
 namespace bench {
 namespace {
-const char *const summary =
+constexpr opencl::CommandLine command = {"opencl-bench", "COMMAND",
     "Measures GStreamer pipelines on an OpenCL device, relative to the device's limits.\n"
     "\n"
     "Commands:\n"
@@ -30,9 +30,7 @@ const char *const summary =
     "          camera]\n"
     "            device time of each kernel and transfer\n"
     "  first-frame [oct|keying]\n"
-    "            one frame, then exit; oct and keying start it to time a cold start";
-
-const char *const description =
+    "            one frame, then exit; oct and keying start it to time a cold start",
     "The table has the median rate of the windows, their range, and the rate relative "
     "to\n"
     "the limit, which is measured first: the link (pinned memory) or the device memory "
@@ -50,7 +48,7 @@ const char *const description =
     "  opencl-bench oct --device gpu --case 'host*'\n"
     "  opencl-bench convolve --case '3x3-*-direct,*3x3-*-clblast'\n"
     "  opencl-bench inference --batch 8 resnet50.onnx\n"
-    "  opencl-bench keying --size 1920x1080 --windows 3";
+    "  opencl-bench keying --size 1920x1080 --windows 3"};
 
 struct Raw {
   gchar *device = nullptr, *cases = nullptr, *size = nullptr, *earlier = nullptr;
@@ -70,7 +68,7 @@ struct Raw {
 };
 
 bool
-parse_arguments (int argc, char **argv, Raw &raw, GError **error)
+parse_arguments (char **argv, Raw &raw, int &status)
 {
   const GOptionEntry entries[] = {
       {"device", 'd', 0, G_OPTION_ARG_STRING, &raw.device,
@@ -89,9 +87,7 @@ parse_arguments (int argc, char **argv, Raw &raw, GError **error)
       {"lines", 0, 0, G_OPTION_ARG_INT, &raw.lines,
           "A-lines per frame (oct, fft; default: depends on the case)", "N"},
       {"size", 0, 0, G_OPTION_ARG_STRING, &raw.size,
-          "Frame size (keying, transfer, compute, inference; default: depends on the "
-          "case)",
-          "WxH"},
+          "Frame size (except oct and fft; default: depends on the case)", "WxH"},
       {"batch", 0, 0, G_OPTION_ARG_INT, &raw.batch,
           "Also run networks with this batch size (inference)", "N"},
       {"seconds", 's', 0, G_OPTION_ARG_DOUBLE, &raw.seconds,
@@ -102,14 +98,7 @@ parse_arguments (int argc, char **argv, Raw &raw, GError **error)
           "Seconds before the first window (default: 1)", "S"},
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw.rest, nullptr, nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
-  GOptionContext *context = g_option_context_new ("COMMAND");
-  g_option_context_set_summary (context, summary);
-  g_option_context_set_description (context, description);
-  g_option_context_add_main_entries (context, entries, nullptr);
-  g_option_context_add_group (context, gst_init_get_option_group ());
-  gboolean parsed = g_option_context_parse (context, &argc, &argv, error);
-  g_option_context_free (context);
-  return parsed;
+  return opencl::parse_command_line (command, entries, argv, status);
 }
 
 bool
@@ -172,18 +161,14 @@ fill_options (const Raw &raw, Options &options)
 } // namespace
 
 bool
-parse_options (int argc, char **argv, Options &options)
+parse_options (char **argv, Options &options, int &status)
 {
   Raw raw;
-  GError *error = nullptr;
-  const char *wrong = nullptr;
-
-  if (!parse_arguments (argc, argv, raw, &error))
-    g_printerr ("opencl-bench: %s (see --help)\n", error->message);
-  else if ((wrong = fill_options (raw, options)))
-    g_printerr ("opencl-bench: %s (see --help)\n", wrong);
-  const bool good = !error && !wrong;
-  g_clear_error (&error);
-  return good;
+  if (!parse_arguments (argv, raw, status))
+    return false;
+  const char *const wrong = fill_options (raw, options);
+  if (wrong)
+    status = opencl::refuse_arguments (command, wrong);
+  return !wrong;
 }
 } // namespace bench

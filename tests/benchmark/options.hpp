@@ -29,6 +29,6 @@ struct Options {
   unsigned lines_or (unsigned fallback) const { return lines ? lines : fallback; }
 };
 
-/* Fills `options`. Prints a message and returns false if the command line is wrong. */
-bool parse_options (int argc, char **argv, Options &options);
+/* Fills `options`. Returns false where the program ends with `status`. */
+bool parse_options (char **argv, Options &options, int &status);
 } // namespace bench

@@ -28,16 +28,16 @@ SWITCH = "true|false"  # that may be left out: true
 # these, too.
 SETTINGS = {
     "method": ("chroma|difference|distance", "keying method (difference)"),
-    "similarity": ("VALUE", "0 … 2, up to where all is transparent (0.08)"),
-    "smoothness": ("VALUE", "0 … 2, from there to where all is opaque (0.95)"),
+    "similarity": ("VALUE", "0 … 2, chroma distance up to which pixels are transparent (0.08)"),
+    "smoothness": ("VALUE", "0 … 2, from similarity to the distance of opaque pixels (0.95)"),
     "balance": ("VALUE", "0 … 1, what green is compared with: 0 the smaller of red and blue, 1 the "
                 "larger (0.75)"),
-    "tolerance": ("VALUE", "0 … 1, up to where all is transparent, with --method distance (0.025)"),
+    "tolerance": ("VALUE", "0 … 1, as similarity, with --method distance (0.025)"),
     "plate": (f"{PLATES}|FILE", "the screen's colour at each place (adaptive)"),
     "refine": (SWITCH, "edges follow luma, which is finer than chroma (true)"),
     "core": (SWITCH, "makes the interior of the foreground opaque (true)"),
     "spill": ("VALUE", "0 … 1, how much light of the screen is removed (1)"),
-    "spill-method": ("unmix|limit|average|luminance-preserving", "how that is removed (unmix)"),
+    "spill-method": ("unmix|limit|average|luminance-preserving", "how light of the screen is removed (unmix)"),
     "spill-balance": ("VALUE", "0 … 1, whether red or blue limits green, with --spill-method "
                       "average and luminance-preserving (0.5)"),
     "shadow": ("VALUE", "0 … 1, how much shadows on the screen darken the background (0)"),
@@ -78,7 +78,7 @@ NETWORK = {
     "output-index": ("NUMBER", "output that is the matte (0)"),
     "channel": ("NUMBER", "channel of that output (0)"),
     "state": ("IN=OUT,…", "outputs that are inputs of the next frame (recurrent networks)"),
-    "precision": ("float|half", "(float)"),
+    "precision": ("float|half", "precision of the network's arithmetic (float)"),
 }
 RESULT = {
     "background": ("FILE|RRGGBB|none", "a picture, or a film: a shorter one keeps its last frame, "
@@ -93,11 +93,11 @@ RESULT = {
     "matte": ("FILE", "also writes the matte in 16 bits: .png, .mov (PNG) or .mkv (FFV1); of a "
               "film, pictures with numbers, such as matte-%%05d.png"),
     "before": ("FILE.png", "also writes the first frame as it was filmed"),
-    "size": ("WIDTHxHEIGHT", "of the result (that of FILE)"),
+    "size": ("WIDTHxHEIGHT", "size of the result (that of FILE)"),
     "device": ("DEVICE", "auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name"),
     "verbose": (None, "shows pipelines"),
 }
-INPUT = {"camera": ("DEVICE", "instead of FILE, such as /dev/video0"),
+INPUT = {"camera": ("DEVICE", "a camera instead of FILE, such as /dev/video0"),
          "interlaced": ("keep", "keys interlaced films as they are (they become progressive, with "
                         "a frame for each field)"),
          "screen": ("auto|none", "whether there is a screen (auto)")}

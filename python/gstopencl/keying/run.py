@@ -12,13 +12,12 @@ import re
 import struct
 import subprocess
 import sys
-import time
 import zlib
 
 from ..launch import Value, printed
 from ..play import PlayError, check_window, played, written, written_series
 from ..program import reason_of
-from ..progress import ON_TERMINAL, REDIRECTED, in_time
+from ..progress import FilesProgress
 from . import formats
 from .arguments import PROGRAM, colour_of
 from .films import film_of, keep_range
@@ -28,7 +27,6 @@ from .pipeline import DEEP_MATTE, Keying
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 SIZE_OF_CAMERA = 1280, 720
-SHORT = 3  # seconds of a run before its progress is shown
 # avdec_h264 pushes a second frame while it drains, which pngenc would write, too.
 FIRST_FRAME = "identity eos-after=2 ! pngenc snapshot=true !"
 
@@ -159,35 +157,6 @@ def prepare(pipeline):
         key.bind_property("linear", result, "linear", GObject.BindingFlags.SYNC_CREATE)
 
 
-class FilmProgress:
-    """Says how much of a film is done and how long the rest takes, in one line of a terminal or in
-    lines. Says nothing of the first seconds."""
-
-    def __init__(self):
-        self.is_terminal = sys.stderr.isatty()
-        self.began = self.said = time.monotonic()
-
-    def __call__(self, pipeline):
-        now, film = time.monotonic(), pipeline.get_by_name("file_shown")
-        step = ON_TERMINAL if self.is_terminal else REDIRECTED
-        if not film or now < max(self.said + step, self.began + SHORT):
-            return
-        (has_place, place), (has_end, end) = (
-            ask(Gst.Format.TIME) for ask in (film.query_position, film.query_duration))
-        if has_place and has_end and 0 < place < end:
-            left = in_time((now - self.began) * (end - place) / place)
-            self.show(f"{place / end:.0%}, remaining time {left}")
-            self.said = now
-
-    def show(self, text):
-        start, stop = ("\r", "\x1b[K") if self.is_terminal else ("", "\n")
-        print(f"{start}{text}", end=stop, file=sys.stderr, flush=True)
-
-    def clear(self):
-        if self.is_terminal and self.said > self.began:
-            self.show("")
-
-
 class Run:
     """The pipelines of the arguments. Raises ValueError if these cannot be made."""
 
@@ -263,9 +232,8 @@ class Run:
         self.show(located(lambda option: getattr(self.asked, option)))
         with contextlib.ExitStack() as stack:
             parts = located(lambda option: stack.enter_context(self.unfinished(option)))
-            progress = FilmProgress()
-            stack.callback(progress.clear)
-            with played(parts, PROGRAM, prepare, progress) as (pipeline, messages):
+            progress = stack.enter_context(FilesProgress())
+            with played(parts, PROGRAM, prepare, progress.poll) as (pipeline, messages):
                 check(messages)
                 if "chromakey-mixing" in messages and self.is_still:
                     is_light = pipeline.get_by_name("chromakey").get_property("linear")
@@ -306,16 +274,20 @@ def run(asked):
         return
     files = [file for name in asked.files for file in (
         sorted(glob.glob(os.path.join(glob.escape(name), "*"))) if os.path.isdir(name) else [name])]
+    if not files:
+        raise ValueError(f"{asked.files[0]}: an empty folder")
+    for name in "camera", "matte", "before":
+        if getattr(asked, name):
+            raise ValueError(f"--{name} {getattr(asked, name)}: not with several files")
+    if not os.path.isdir(asked.output or ""):
+        given_output = f"--output {asked.output}: not a folder, " if asked.output else ""
+        raise ValueError(f"{given_output}expected --output FOLDER for {len(files)} files")
     stems = [pathlib.Path(file).stem for file in files]
     for file, stem in zip(files, stems):
         if stems.count(stem) > 1:
             raise ValueError(f"{file}: two files named {stem}")
         if os.path.realpath(os.path.dirname(file)) == os.path.realpath(asked.output or "."):
             raise ValueError(f"{file}: --output needs another folder for several files")
-    if not files:
-        raise ValueError(f"{asked.files[0]}: an empty folder")
-    if asked.camera or asked.matte or asked.before or not os.path.isdir(asked.output or ""):
-        raise ValueError("several files need --output FOLDER, and no --camera, --matte or --before")
     failed = 0
     for file in files:
         try:

@@ -8,9 +8,9 @@ import sys
 from ..launch import printed
 from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gdk, GLib, Gst, in_column, need_display
-from .keyarguments import (PROGRAM, background_of, check_outputs, checked_settings, parser,
-                           source_or_demo)
+from .keyarguments import background_of, check_outputs, checked_settings, source_or_demo
 from .keygarbage import Drawing
+from .keyoptions import PROGRAM, parser
 from .keypanel import Panel
 from .keypictures import MODES, STEP, Comparison, mode_buttons
 from .branches import BranchingView
@@ -398,10 +398,9 @@ def view_of(words):
 
 
 def main(words):
-    if {"-h", "--help"} & set(words):
-        parser().parse_args(["--help"])
+    asked = parser().parse_args(words)  # A wrong call needs no display.
     Gst.init(None)
-    if "--print" not in words:
+    if not asked.print:
         need_display()
     view = view_of(words)
     if view:

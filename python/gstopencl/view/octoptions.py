@@ -71,20 +71,20 @@ CALIBRATION = (
      of_pattern(r"[\d.]+,[\d.]+", "MIN,MAX, such as 1187,1433"),
      ["wavelength-min", "wavelength-max"],
      "wavelengths of the first and the last sample, evenly spaced"),
-    ("--wavelength-unit", "UNIT", of_pattern("nm|um|m", "nm, um or m"), ["wavelength-unit"],
-     "nm, um or m: depths and widths are then in µm"),
+    ("--wavelength-unit", "nm|um|m", of_pattern("nm|um|m", "nm, um or m"), ["wavelength-unit"],
+     "unit of the wavelengths: depths and widths are then in µm"),
     ("--resample-map", "FILE", existing, ["resample-map"],
      "fractional sample of each even wavenumber, .npy or text"),
     ("--settings", "FILE", existing, ["settings"],
      "lines of NAME=VALUE, as oct-calibrate and this window write them"),
     ("--dispersion", "A2,A3", of_pattern(f"{NUMBER},{NUMBER}", "A2,A3, such as 8e-5,2.7e-9"),
      ["dispersion-a2", "dispersion-a3"],
-     "in rad, as exp(-i (A2 q² + A3 q³)), q = m - N/2"),
+     "dispersion in rad: exp(-i (A2 q² + A3 q³)), q = m - N/2"),
     ("--dispersion-phase", "FILE", existing, ["dispersion-phase"],
      "phase of each even wavenumber in rad"),
-    ("--background", "METHOD", of_pattern("none|frame", "none or frame"), ["background"],
-     "none or frame: what to subtract (default: that of a .oct recording, frame for the simulated "
-     "sample, else none)"),
+    ("--background", "none|frame", of_pattern("none|frame", "none or frame"), ["background"],
+     "background to subtract (that of a .oct recording; frame for the simulated sample; else "
+     "none)"),
 )
 GIVE_ONE = "--wavelengths, --wavelength-range, --resample-map or --settings give one"
 CALIBRATES = {"wavelengths", "wavelength-min", "resample-map", "settings"}
@@ -110,11 +110,11 @@ def add_raw(group):
     group.add_argument("--format", metavar="FORMAT", default="U16LE",
                        type=of_pattern("[A-Z]+[0-9]+[A-Z]*",
                                        "a format of octrawparse, such as S16LE"),
-                       help="of a raw sample, as in octrawparse: U8, S16LE, F32LE, MONO12P … "
+                       help="raw samples, as in octrawparse: U8, S16LE, F32LE, MONO12P … "
                        "(%(default)s)")
     group.add_argument("--offset", metavar="BYTES", default=0,
                        type=functools.partial(whole, 0, 1 << 62),
-                       help="before the first raw frame (%(default)s)")
+                       help="bytes before the first raw frame (%(default)s)")
 
 
 def layout_of(options):
@@ -135,22 +135,22 @@ def add_file(parser):
 def add_input(parser):
     group = add_file(parser)
     group.add_argument("--camera", metavar="NAME",
-                       help="one of those that arv-tool-0.8 lists (GigE Vision and USB3 Vision), "
+                       help="a camera that arv-tool-0.8 lists (GigE Vision and USB3 Vision), "
                        "or a video device such as /dev/video0")
-    group.add_argument("--pixel-format", metavar="FORMAT", choices=PIXEL_FORMATS,
-                       help=f"of the camera: {', '.join(PIXEL_FORMATS)} (any)")
+    group.add_argument("--pixel-format", metavar="|".join(PIXEL_FORMATS), choices=PIXEL_FORMATS,
+                       help="pixel format of the camera (any)")
     group.add_argument("--features", metavar="TEXT",
-                       help='of the camera, such as "ExposureTime=20 LineRate=100000"')
+                       help='settings of the camera, such as "ExposureTime=20 LineRate=100000"')
     group.add_argument("--full-scale", metavar="VALUE",
                        type=of_pattern(r"[1-9]\d{0,8}", "a whole number"),
-                       help="samples from it on are saturated, such as 4095 for 12 bits (that of "
-                       "the format)")
+                       help="lowest value of saturated samples, such as 4095 for 12 bits (that "
+                       "of the format)")
     group.add_argument("--rate", metavar="FRAMES", type=COUNT, default="25",
-                       help="a second, of a file (25)")
-    group.add_argument("--pattern", metavar="NAME", default="layers",
+                       help="frames per second of a file (25)")
+    group.add_argument("--pattern", metavar="layers|tissue|mirrors|flat", default="layers",
                        type=of_pattern("layers|tissue|mirrors|flat",
                                        "layers, tissue, mirrors or flat"),
-                       help="simulated sample: layers, tissue, mirrors or flat (layers)")
+                       help="simulated sample (layers)")
 
 
 def add_calibration(parser):
@@ -165,9 +165,9 @@ def add_calibration(parser):
 def add_pictures(parser):
     group = parser.add_argument_group("Pictures")
     group.add_argument("--b-scans", metavar="COUNT", type=COUNT, default="128",
-                       help="in a volume: rows of the en face projection (128)")
+                       help="B-scans in a volume: rows of the en face projection (128)")
     group.add_argument("--repeats", metavar="COUNT", type=COUNT, default="1",
-                       help="of each B-scan, before the next one (1)")
+                       help="frames of each B-scan, before the next one (1)")
     add_range(group)
     group.add_argument("--no-signal", dest="signal", action="store_false",
                        help="no plots and no numbers of the spectrum and the A-scan")
@@ -186,14 +186,14 @@ def add_range(group):
 def add_recording(parser):
     group = parser.add_argument_group("Recording")
     group.add_argument("--folder", metavar="FOLDER", type=pathlib.Path, default=pathlib.Path("."),
-                       help="(default: the current one)")
+                       help="for recordings (the current folder)")
     group.add_argument("--record", action="store_true",
-                       help="from the first frame on, not when the space bar is pressed")
-    group.add_argument("--kind", metavar="KIND", default="raw",
+                       help="records from the first frame on, not when the space bar is pressed")
+    group.add_argument("--kind", metavar="raw|depths|both", default="raw",
                        type=of_pattern("raw|depths|both", "raw, depths or both"),
-                       help="contents of recordings: raw, depths or both (raw)")
+                       help="contents of recordings (raw)")
     group.add_argument("--frames", metavar="COUNT", type=COUNT,
-                       help="after which simulated samples and cameras end")
+                       help="number of frames after which simulated samples and cameras end")
 
 
 def parser_of(program, usage, epilog, groups):

@@ -26,9 +26,9 @@ def main(words):
     while words and words[0] in OPTIONS:
         options.add(words.pop(0))
     if not words:
-        raise Refused("no pipeline is given; --help shows how")
+        raise Refused("expected a pipeline (see --help)")
     if words[0].startswith("-"):
-        raise Refused(f"unknown option {words[0]}; --help lists the options")
+        raise Refused(f"no such option (see --help): {words[0]}")
     for word in words[1:]:
         if re.search(r"[\x00-\x1f]", word):  # would end a word of the pipeline, and begin an element
             raise Refused(f"{word!r}: a control character in a word of a pipeline")

@@ -926,7 +926,7 @@ def check_several_files():
     for reason, *options in (
             ("two files named square", "--output", "empty", "square.png", "clips", "results/square.png"),
             ("needs another folder", "--output", "clips", "clips"),
-            ("need --output FOLDER", "--output", "out.png", "square.png", "clips/film.mov"),
+            ("expected --output FOLDER for 2 files", "--output", "out.png", "square.png", "clips/film.mov"),
             ("an empty folder", "--output", "results", "empty")):
         done = run(*options)
         assert done.returncode == 2 and reason in done.stderr, (options, done.stderr)

@@ -85,7 +85,7 @@ def script(*words):
 
 def window(*words):
     """Returns the pipeline of opencl-view --key."""
-    asked = keyarguments.parser().parse_args([*words, __file__])
+    asked = keyoptions.parser().parse_args([*words, __file__])
     return keypipeline.pipeline_of(
         keypipeline.words_of(keypipeline.DEMO, keyarguments.checked_settings(asked)))[0]
 
@@ -117,7 +117,7 @@ def check_names():
         assert one[name] == OWN_DEFAULTS.get(name, value), (name, value, one[name])
     wanted = set(key) - set(NO_OPTIONS)
     assert set(NO_OPTIONS) <= set(key), set(NO_OPTIONS) - set(key)
-    for parser in arguments.parser(), keyarguments.parser():
+    for parser in arguments.parser(), keyoptions.parser():
         options = options_of(parser)
         assert wanted <= options, (parser.prog, wanted - options)
         assert {"key", "key-color", "background", "light-wrap", "grow", "feather"} <= options
@@ -246,7 +246,7 @@ with tempfile.TemporaryDirectory() as folder, screen():
     from gi.repository import GObject
     from gstopencl.keying import arguments, pipeline
     from gstopencl.launch import Value, build
-    from gstopencl.view import keyarguments, keypipeline, properties
+    from gstopencl.view import keyarguments, keyoptions, keypipeline, properties
     from gstopencl.view.gtk import Gst
 
     Gst.init(None)

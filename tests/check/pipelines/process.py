@@ -14,6 +14,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import pickle
 import shutil
 import signal
@@ -36,7 +37,7 @@ import gstopencl.chain
 from gstopencl import batch, files
 from gstopencl import jobs as tasks
 from gstopencl.chain import DEPTHS
-from gstopencl.progress import Progress, in_bytes
+from gstopencl.progress import SHORT, STEP, BytesProgress, in_bytes
 from fulldisk import full_disk
 from octwriter import Recording as OctRecording
 from octwriter import chirp_of
@@ -549,19 +550,25 @@ def check_not_split(folder):
 
 
 def check_progress(_):
-    """The rate and the remaining time count recordings that are not finished, too."""
-    file = io.StringIO()
-    progress = Progress(4000000, 3, file)
-    assert progress.line() == "0 B of 4.0 MB, 0 of 3 recordings, 0 B/s, remaining time unknown"
-    progress.add(1000000)
-    progress.end_recording()
-    progress.running = {"a": 500000, "b": 500000}
-    progress.began = time.monotonic() - 1000
-    assert progress.line() == "2.0 MB of 4.0 MB, 1 of 3 recordings, 2.0 kB/s, " \
-                              "remaining time 0:16:40", progress.line()
-    with progress:
-        pass
-    assert file.getvalue() == f"{progress.line()}\n", file.getvalue()
+    """The rate and the remaining time count recordings that are not finished, too. Nothing is written
+    where no terminal is."""
+    for is_terminal in True, False:
+        file = io.StringIO()
+        file.isatty = lambda is_terminal=is_terminal: is_terminal
+        progress = BytesProgress(4000000, 3, file)
+        progress.add(1000000)
+        progress.end_recording()
+        progress.running = {"a": 500000, "b": 500000}
+        progress.began = time.monotonic() - 1000
+        with progress:
+            time.sleep(2 * STEP)
+        said = file.getvalue()
+        line = r"50%, 2\.0 MB of 4\.0 MB, 1 of 3 recordings, 2\.0 kB/s, remaining time 0:16:4\d"
+        assert re.fullmatch(rf"(\r{line}\x1b\[K)+\r\x1b\[K", said) if is_terminal else not said, said
+    fast = BytesProgress(4000000, 3, file)
+    fast.is_terminal = True
+    fast(0.5)
+    assert SHORT > 1 and not file.getvalue(), "short work shows progress"
     for number, said in ((999.4, "999 B"), (999.6, "1.0 kB"), (999.94e3, "999.9 kB"),
                          (999.96e3, "1.0 MB"), (1e18, "1000.0 PB")):
         assert in_bytes(number) == said, (number, in_bytes(number))

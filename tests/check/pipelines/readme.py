@@ -312,8 +312,9 @@ def check_built():
     installed = json.loads(output_of("meson", "introspect", "--installed", str(BUILD)))
     outputs = {os.path.relpath(path, BUILD): os.path.basename(target)
                for path, target in installed.items() if pathlib.Path(path).is_relative_to(BUILD)}
-    # Scripts and modules of Python are written when the build is set up.
-    built = {path for path in outputs if not path.startswith("meson-private/")
+    # Scripts and modules of Python are written when the build is set up. Man pages and completions
+    # are not needed to run.
+    built = {path for path in outputs if not path.startswith(("meson-private/", "data/"))
              and not path.endswith((".installed", ".py"))}
     tools = {"opencl-devices", "oct-calibrate", "opencl-detect", "opencl-view", "opencl-key", "oct-process",
              "opencl-bench"}

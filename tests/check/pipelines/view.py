@@ -657,7 +657,7 @@ def check_program():
         (["filesrc", "location=/nowhere"], 1, "filesrc0: "),
         (["videotestsrc", "!", "no_such_element"], 1, "opencl-view: "),
         (["videotestsrc", "name=a\t!\tfilesink\tlocation=pwned"], 2, "opencl-view: 'name=a\\t!"),
-        (["--no-such-option"], 2, "opencl-view: unknown option --no-such-option"),
+        (["--no-such-option"], 2, "opencl-view: no such option (see --help): --no-such-option"),
         (["--quit-at-end", "videotestsrc", "!", "identity", "error-after=20", "!", "openclupload"],
          1, "identity0: "),
     ):

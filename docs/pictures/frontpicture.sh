@@ -1,17 +1,20 @@
 #!/bin/bash
-# Makes the moving picture of README.md: the window of live OCT, below it a person as filmed and
-# keyed.
-#
-# Usage: frontpicture.sh [FILE]     (default: docs/front.webp)
+# Makes the moving picture of README.md. --help says how.
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
-picture=$(realpath "${1:-$here/../docs/front.webp}")
+usage='Usage: frontpicture.sh [FILE]
+
+Makes the moving picture of README.md (docs/front.webp): the window of live OCT, and below it a
+person as filmed and keyed. Installs what is missing, and builds.'
+# shellcheck source=docs/pictures/arguments.sh
+. "$here/arguments.sh"
+picture=$(realpath "${1:-$docs/front.webp}")
 # shellcheck source=pipelines/setup.sh
-. "$here/setup.sh"
+. "$pipelines/setup.sh"
 # shellcheck source=pipelines/common.sh
-. "$here/common.sh"
+. "$pipelines/common.sh"
 packages+=(xvfb xauth webp)
 prepare
 cd "$(mktemp -d)"
@@ -44,9 +47,9 @@ still () {
   still=(filesrc "location=$1" ! "${scaled[@]}" ! imagefreeze "num-buffers=$frames"
     ! "video/x-raw,framerate=$rate/1" ! front.)
 }
-still "$here/../docs/greenscreen-before.png"
+still "$docs/greenscreen-before.png"
 filmed=("${still[@]}")
-still "$here/../docs/greenscreen.png"
+still "$docs/greenscreen.png"
 scaled $width $height
 gst-launch-1.0 -q compositor name=front sink_1::ypos=$height sink_2::ypos=$height \
   sink_2::xpos=$((width / 2)) ! videoconvert ! pngenc ! multifilesink location=front-%02d.png \

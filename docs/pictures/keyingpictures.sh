@@ -1,22 +1,25 @@
 #!/bin/bash
-# Makes the pictures of README.md and of docs/keying.md from greenscreen.sh's picture: keyed,
-# pairs of before and after, and a hard key stage by stage; and keys frames that were filmed, by the
-# defaults and by a hard key.
-#
-# Usage: keyingpictures.sh [FOLDER [FRAME…]]     (default: docs, and no frames)
+# Makes the pictures of README.md and of docs/keying.md. --help says how.
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
+usage='Usage: keyingpictures.sh [FOLDER [FRAME…]]
+
+Makes the pictures of README.md and of docs/keying.md in FOLDER (docs) from the picture of
+greenscreen.sh: keyed, pairs of before and after, and a hard key stage by stage. Also keys each
+FRAME, a picture, with the defaults and with a hard key. Installs what is missing, and builds.'
+# shellcheck source=docs/pictures/arguments.sh
+. "$here/arguments.sh"
 frames=()
 for frame in "${@:2}"; do
   frames+=("$(realpath "$frame")")
 done
-cd "${1:-$here/../docs}"
+cd "${1:-$docs}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$here/greenscreen.sh" --output greenscreen.png
+"$pipelines/greenscreen.sh" --output greenscreen.png
 
 # White to the left of the person, where the glass and the table are
 gst-launch-1.0 -q videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xffffffff \
@@ -31,9 +34,9 @@ crop () {
 
 while IFS='|' read -r name left top before after; do
   # shellcheck disable=SC2086
-  "$here/greenscreen.sh" --output "$work/before.png" $before
+  "$pipelines/greenscreen.sh" --output "$work/before.png" $before
   # shellcheck disable=SC2086
-  "$here/greenscreen.sh" --output "$work/after.png" $after
+  "$pipelines/greenscreen.sh" --output "$work/after.png" $after
   crop "$work/before.png"
   from=("${crop[@]}")
   crop "$work/after.png"
@@ -54,7 +57,7 @@ END
 hard='--method distance --tolerance 0.15 --limit 0 --spill 0'
 while read -r name options; do
   # shellcheck disable=SC2086
-  "$here/greenscreen.sh" --size 320x180 --background 6060c0 --output "keying-$name.png" \
+  "$pipelines/greenscreen.sh" --size 320x180 --background 6060c0 --output "keying-$name.png" \
     $options
 done <<END
   distance $hard --fill 0 --noise 0 --flow 0
@@ -67,8 +70,8 @@ END
 number=0
 for frame in "${frames[@]}"; do
   number=$((number + 1))
-  "$here/greenscreen.sh" --size 240x150 --background c060c0 \
+  "$pipelines/greenscreen.sh" --size 240x150 --background c060c0 \
     --output "keying-frame$number.png" "$frame"
-  "$here/greenscreen.sh" --size 240x150 --background c060c0 --method distance \
+  "$pipelines/greenscreen.sh" --size 240x150 --background c060c0 --method distance \
     --output "keying-frame$number-hard.png" "$frame"
 done
