@@ -24,8 +24,7 @@ parse_command_line (
   gboolean helps = FALSE, names_version = FALSE;
   const GOptionEntry common[] = {
       {"help", 'h', 0, G_OPTION_ARG_NONE, &helps, "Print this text", nullptr},
-      {"version", 0, 0, G_OPTION_ARG_NONE, &names_version, "Print the version",
-          nullptr},
+      {"version", 0, 0, G_OPTION_ARG_NONE, &names_version, "Print the version", nullptr},
       {}};
   GOptionContext *context = g_option_context_new (line.usage);
   gchar **words = g_strdupv (arguments_in_utf8 (arguments));
