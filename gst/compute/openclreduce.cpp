@@ -223,8 +223,8 @@ static const opencl::PropertyTable<ReduceSettings> properties = {
         "Keep reduced dimensions with length 1 (not cumulative-sum)",
         &ReduceSettings::keep_dimensions, opencl::playing},
     {"ddof", "Delta degrees of freedom",
-        "A variance divides by the number of elements less this (variance and "
-        "standard-deviation)",
+        "Delta degrees of freedom: variances are divided by the number of elements minus "
+        "this (variance and standard-deviation)",
         &ReduceSettings::ddof, {0, G_MAXINT}, opencl::playing},
     {"quantiles", "Quantiles", "Quantiles, from 0 to 1, such as \"<0.25,0.5,0.75>\"",
         &ReduceSettings::quantiles, opencl::playing},
@@ -236,7 +236,9 @@ static const opencl::PropertyTable<ReduceSettings> properties = {
         &ReduceSettings::range, opencl::playing},
     {"descending", "Descending", "Largest elements first (sort and argsort)",
         &ReduceSettings::descending, opencl::playing},
-    {"count", "Count", "Number of first elements in order (sort and argsort, 0 = all)",
+    {"count", "Count",
+        "Number of sorted elements to output, from the first one on (0 = all; sort and "
+        "argsort)",
         &ReduceSettings::count, {0, G_MAXINT}, opencl::playing},
 };
 

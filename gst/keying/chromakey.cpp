@@ -260,12 +260,12 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         "Multiply tolerance by the saturation of the key colour (for pale screens)",
         &ChromaKeySettings::relative, opencl::controllable},
     {"channel", "Channel",
-        "Component that tolerance compares (soft methods: component of the screen "
-        "colour)",
+        "Colour component to key by: its difference is compared with tolerance (soft "
+        "methods: it dominates the screen colour)",
         &ChromaKeySettings::channel, keying::channel_type, opencl::controllable},
     {"balance", "Balance",
-        "Component that the screen's component is compared with (0 = smaller of the "
-        "other two, 1 = larger; method=difference)",
+        "Reference for the component of the screen colour (0 = smaller of the other two "
+        "components, 1 = larger; method=difference)",
         &ChromaKeySettings::balance, {0, 1}, opencl::controllable},
     {"similarity", "Similarity",
         "Chroma distance below which pixels are fully transparent (0 = screen colour, 1 "
@@ -297,32 +297,36 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         GParamFlags (opencl::controllable | G_PARAM_DEPRECATED)},
     {"quiet", "Quiet", "Reduce flicker of still edges due to camera noise (soft methods)",
         &ChromaKeySettings::quiet, opencl::controllable},
-    mixing_property (
-        {"mixing", "Mixing", "Whether light or levels were mixed at edges (soft methods)",
-            &ChromaKeySettings::mixing, mixing_type, opencl::controllable,
-            &ChromaKeySettings::mixing_revision}),
+    mixing_property ({"mixing", "Mixing",
+        "Whether foreground and screen are mixed at edges in linear light or in encoded "
+        "levels (soft methods)",
+        &ChromaKeySettings::mixing, mixing_type, opencl::controllable,
+        &ChromaKeySettings::mixing_revision}),
     mixing_property ({"linear", "Linear",
-        "Light is keyed, not levels. Set TRUE for mixing=light, FALSE for mixing=levels",
+        "Key in linear light instead of encoded levels. TRUE sets mixing=light, FALSE "
+        "mixing=levels",
         &ChromaKeySettings::linear, plain_flags}),
     {"auto-linear", "Auto linear", "Deprecated: no effect, see mixing",
         &ChromaKeySettings::auto_linear, GParamFlags (plain_flags | G_PARAM_DEPRECATED)},
     {"spill", "Spill", "Strength of spill suppression (0 = none)",
         &ChromaKeySettings::spill, {0, 1}, opencl::controllable},
     {"spill-method", "Spill method",
-        "Method of spill suppression, for colours of a hue near the screen's",
+        "Spill suppression method (applies to hues near that of the screen)",
         &ChromaKeySettings::spill_method, spill_method_type, opencl::controllable},
     {"spill-balance", "Spill balance",
-        "Weight of the second of the two components that limit the screen's (green "
-        "screen: 0 = red, 1 = blue; spill-method=average and luminance-preserving)",
+        "Balance of the two other components in the limit for the screen's component "
+        "(green screen: 0 = red, 1 = blue; spill-method=average and "
+        "luminance-preserving)",
         &ChromaKeySettings::spill_balance, {0, 1}, opencl::controllable},
     {"shadow", "Shadow",
-        "Strength of shadows on the screen, which become black with alpha (0 = none; "
-        "soft methods, unless inverted)",
+        "Strength of shadows on the screen, kept as translucent black (0 = none; soft "
+        "methods without invert)",
         &ChromaKeySettings::shadow, {0, 1}, opencl::controllable},
-    {"invert", "Invert", "Make pixels unlike the key colour transparent instead",
+    {"invert", "Invert",
+        "Make pixels transparent that differ from the key colour, instead of those that "
+        "match it",
         &ChromaKeySettings::invert, opencl::controllable},
-    {"opacity", "Opacity",
-        "Factor that multiplies the alpha of pixels that are not keyed",
+    {"opacity", "Opacity", "Factor for the alpha of pixels that are not keyed",
         &ChromaKeySettings::opacity, {0, 1}, opencl::controllable},
     {"auto-key", "Auto key",
         "Source of the key colour: key-color, or the first frame after a change of this "

@@ -108,8 +108,8 @@ const opencl::PropertyTable<FlowKeySettings> properties = {
         "Maximum difference between neighbours over which the key spreads (1 = black to "
         "white): mean of R, G and B, or one channel",
         &FlowKeySettings::tolerance, {0, 1}, opencl::controllable},
-    {"channel", "Channel", "Component that tolerance compares", &FlowKeySettings::channel,
-        keying::channel_type, opencl::controllable},
+    {"channel", "Channel", "Colour component whose difference is compared with tolerance",
+        &FlowKeySettings::channel, keying::channel_type, opencl::controllable},
     {"limit", "Limit",
         "Maximum chroma distance from key-color (1 = full range of Cb and Cr, 0 = no "
         "limit)",

@@ -72,7 +72,8 @@ struct _GstNoiseReduce {
 
 const opencl::PropertyTable<NoiseReduceSettings> properties = {
     {"iterations", "Iterations",
-        "Number of passes that un-key pixels with fewer than three keyed neighbours",
+        "Number of passes that un-key keyed pixels with fewer than three keyed "
+        "neighbours",
         &NoiseReduceSettings::iterations, {0, G_MAXINT}, opencl::controllable},
     {"fill-iterations", "Fill iterations",
         "Number of passes, run first, that key pixels with at least two keyed neighbours",

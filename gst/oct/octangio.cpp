@@ -378,7 +378,8 @@ const opencl::PropertyTable<AngioSettings> properties = oct::joined<AngioSetting
             &AngioSettings::threshold_snr, {0, oct::most_threshold},
             opencl::controllable},
         {"projection-resolved", "Projection-resolved",
-            "Set the angiogram to 0 where it is the shadow of a vessel above",
+            "Suppress projection artefacts: set the angiogram to 0 in the shadow of a "
+            "vessel above",
             &AngioSettings::projection_resolved, opencl::playing},
         {"projection-ratio", "Projection ratio",
             "Minimum normalised flow of a depth relative to the greatest one above it "
