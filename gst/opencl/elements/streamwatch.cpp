@@ -11,7 +11,6 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
@@ -166,24 +165,6 @@ find_memory_mismatch (GstPad *source)
 }
 
 namespace {
-/* Returns the src pad (transfer full) (nullable) of the element that was added to the bin
- * before `element`. Children of a bin are sorted from the newest on. */
-GstPad *
-source_before (GstElement *element)
-{
-  GstObject *bin = gst_object_get_parent (GST_OBJECT (element));
-  GstPad *source = nullptr;
-  if (bin && GST_IS_BIN (bin) && GST_STATE (bin) == GST_STATE_NULL) {
-    GST_OBJECT_LOCK (bin);
-    const GList *item = g_list_find (GST_BIN_CHILDREN (bin), element);
-    if (item && item->next)
-      source = gst_element_get_static_pad (GST_ELEMENT (item->next->data), "src");
-    GST_OBJECT_UNLOCK (bin);
-  }
-  gst_clear_object (&bin);
-  return source;
-}
-
 /* Returns the elements that convert `given` to `taken`, as a part of a gst-launch-1.0 line. */
 std::string
 find_converters (const GstCaps *given, const GstCaps *taken)
@@ -197,26 +178,36 @@ find_converters (const GstCaps *given, const GstCaps *taken)
   if (!domain || g_strcmp0 (domain, gst_structure_get_string (from, "domain")) == 0)
     return gst_structure_has_name (to, gst_structure_get_name (from)) ? upload : "";
   return upload + (upload.empty () ? "" : " ! ")
-         + (strcmp (domain, "wavenumber") == 0 ? "octwindowinterp" : "octfft");
+         + (g_str_equal (domain, "wavenumber") ? "octwindowinterp" : "octfft");
 }
 } // namespace
 
 void
 warn_of_missing_element (GstElement *element, GstPad *sink)
 {
-  GstPad *source = gst_pad_is_linked (sink) ? nullptr : source_before (element);
-  if (source && !gst_pad_is_linked (source)) {
+  GstObject *bin = gst_object_get_parent (GST_OBJECT (element));
+  GstPad *source = nullptr;
+  if (bin && GST_IS_BIN (bin) && GST_STATE (bin) == GST_STATE_NULL) {
+    GST_OBJECT_LOCK (bin);
+    /* The newest child is the first one. */
+    const GList *item = g_list_find (GST_BIN_CHILDREN (bin), element);
+    if (item && item->next)
+      source = gst_element_get_static_pad (GST_ELEMENT (item->next->data), "src");
+    GST_OBJECT_UNLOCK (bin);
+  }
+  if (source && !gst_pad_is_linked (source) && !gst_pad_is_linked (sink)) {
     GstCaps *given = gst_pad_query_caps (source, nullptr);
     GstCaps *taken = gst_pad_get_pad_template_caps (sink);
     const std::string missing = find_converters (given, taken);
-    gst_caps_unref (taken);
-    gst_caps_unref (given);
     if (!missing.empty ())
       GST_WARNING_OBJECT (element,
-          "%s cannot be linked to %s: add %s before %s", name_of_parent (source).c_str (),
-          GST_OBJECT_NAME (element), missing.c_str (), GST_OBJECT_NAME (element));
+          "%s cannot be linked to this element: add %s before %s",
+          name_of_parent (source).c_str (), missing.c_str (), GST_OBJECT_NAME (element));
+    gst_caps_unref (taken);
+    gst_caps_unref (given);
   }
   gst_clear_object (&source);
+  gst_clear_object (&bin);
 }
 
 /* --- inputs without data --- */
