@@ -64,9 +64,8 @@ static opencl::PropertyTable<ProgramSettings>
 make_properties ()
 {
   opencl::PropertyTable<ProgramSettings> table = compute::program_properties ();
-  table.push_back ({"is-live", "Is live",
-      "Act as a live source, which outputs each frame at its timestamp",
-      &ProgramSettings::live, opencl::ready});
+  table.push_back ({"is-live", "Is live", "Act as a live source", &ProgramSettings::live,
+      opencl::ready});
   return table;
 }
 

@@ -114,9 +114,7 @@ struct _GstOpenCLDrawBoxes {
 static const opencl::PropertyTable<DrawSettings> properties = {
     {"line-width", "Line width", "Width of the lines in pixels (0 = no boxes and points)",
         &DrawSettings::line_width, {0, 256}, opencl::controllable},
-    {"opacity", "Opacity",
-        "Opacity of the overlay that colours pixels by their class, from segmentation "
-        "networks (0 = not drawn)",
+    {"opacity", "Opacity", "Opacity of the segmentation overlay (0 = not drawn)",
         &DrawSettings::opacity, {0, 1}, opencl::controllable},
     {"outline-color", "Outline color",
         "Colour of all boxes, 0xAARRGGBB, alpha is ignored (0 = one colour per class)",

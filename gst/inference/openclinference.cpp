@@ -269,8 +269,7 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
     {"regions", "Regions", "Parts of the frame that the network runs on (output=meta)",
         &InferenceSettings::regions, regions_type, opencl::ready},
     {"region-labels", "Region labels",
-        "Labels of the regions that the network runs on, separated by commas (empty = "
-        "all)",
+        "Labels of regions that the network runs on, comma-separated (empty = all)",
         choice (&inference::RegionChoice::labels), opencl::ready},
     {"region-min-size", "Region minimum size",
         "Minimum length of the shorter side of these regions in pixels",

@@ -230,15 +230,13 @@ static const opencl::PropertyTable<DecoderSettings> properties = {
         detection (&inference::DetectionSettings::background), {-2, G_MAXINT},
         opencl::ready},
     {"box-confidence-threshold", "Box confidence threshold",
-        "Minimum objectness score of a box (yolo-v5, yolo-x), or minimum mean score of a "
-        "text region (text)",
+        "Minimum objectness score of a box, or minimum mean score of a text region",
         threshold (&inference::Thresholds::certain), {0, 1}, opencl::controllable},
     {"class-confidence-threshold", "Class confidence threshold",
         "Minimum score of an object or a class, or of a pixel to belong to text (text)",
         threshold (&inference::Thresholds::score), {0, 1}, opencl::controllable},
     {"iou-threshold", "IoU threshold",
-        "Intersection over union above which the box with the lower score is removed (1 "
-        "= keep all)",
+        "Maximum overlap of two boxes as intersection over union (1 = keep all)",
         threshold (&inference::Thresholds::overlap), {0, 1}, opencl::controllable},
     {"class-agnostic", "Class agnostic",
         "Also remove overlapping boxes of different classes",

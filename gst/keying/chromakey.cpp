@@ -115,7 +115,7 @@
 
 #include <utility>
 
-#include "chainmember.hpp"
+#include "chaindeferral.hpp"
 #include "elements.h"
 #include "garbagepolygon.hpp"
 #include "input/imagefile.hpp"
@@ -127,7 +127,7 @@ GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 
 namespace {
 using keying::AutoKey;
-using keying::ChainMember;
+using keying::ChainDeferral;
 using keying::ChromaKeySettings;
 using keying::Method;
 using keying::MixingMode;
@@ -173,7 +173,7 @@ struct _GstChromaKey {
   guint judged_revision; /* mixing_revision of the last decision, or 0 */
   GstClockTime time;     /* running time of the current frame */
   ChromaKeyWork *work;   /* between set_formats and close, else null */
-  ChainMember *member;
+  ChainDeferral *deferral;
 };
 
 const opencl::EnumTypeOf<Method> method_type ("GstChromaKeyMethod",
@@ -297,14 +297,12 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         GParamFlags (opencl::controllable | G_PARAM_DEPRECATED)},
     {"quiet", "Quiet", "Reduce flicker of still edges due to camera noise (soft methods)",
         &ChromaKeySettings::quiet, opencl::controllable},
-    mixing_property ({"mixing", "Mixing",
-        "Whether foreground and screen are mixed at edges in linear light or in encoded "
-        "levels (soft methods)",
-        &ChromaKeySettings::mixing, mixing_type, opencl::controllable,
-        &ChromaKeySettings::mixing_revision}),
+    mixing_property (
+        {"mixing", "Mixing", "Whether edges mix light or encoded levels (soft methods)",
+            &ChromaKeySettings::mixing, mixing_type, opencl::controllable,
+            &ChromaKeySettings::mixing_revision}),
     mixing_property ({"linear", "Linear",
-        "Key in linear light instead of encoded levels. TRUE sets mixing=light, FALSE "
-        "mixing=levels",
+        "Key in linear light. TRUE sets mixing=light, FALSE sets mixing=levels",
         &ChromaKeySettings::linear, plain_flags}),
     {"auto-linear", "Auto linear", "Deprecated: no effect, see mixing",
         &ChromaKeySettings::auto_linear, GParamFlags (plain_flags | G_PARAM_DEPRECATED)},
@@ -314,17 +312,14 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         "Spill suppression method (applies to hues near that of the screen)",
         &ChromaKeySettings::spill_method, spill_method_type, opencl::controllable},
     {"spill-balance", "Spill balance",
-        "Balance of the two other components in the limit for the screen's component "
-        "(green screen: 0 = red, 1 = blue; spill-method=average and "
-        "luminance-preserving)",
+        "Balance of the two components that limit the screen's component (green screen: "
+        "0 = red, 1 = blue; spill-method=average and luminance-preserving)",
         &ChromaKeySettings::spill_balance, {0, 1}, opencl::controllable},
     {"shadow", "Shadow",
         "Strength of shadows on the screen, kept as translucent black (0 = none; soft "
         "methods without invert)",
         &ChromaKeySettings::shadow, {0, 1}, opencl::controllable},
-    {"invert", "Invert",
-        "Make pixels transparent that differ from the key colour, instead of those that "
-        "match it",
+    {"invert", "Invert", "Make pixels transparent that differ from the key colour",
         &ChromaKeySettings::invert, opencl::controllable},
     {"opacity", "Opacity", "Factor for the alpha of pixels that are not keyed",
         &ChromaKeySettings::opacity, {0, 1}, opencl::controllable},
@@ -409,7 +404,7 @@ drop_work (GstChromaKey *self)
 {
   delete self->work;
   self->work = nullptr;
-  self->member->close ();
+  self->deferral->close ();
 }
 
 static void
@@ -478,7 +473,7 @@ gst_chroma_key_set_formats (
   warn_of_frames (self, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK), info);
   drop_work (self);
   self->work = new ChromaKeyWork;
-  self->member->set_format (context, format);
+  self->deferral->set_format (context, format);
   self->work->mattes.prepare (context, info, format.options ());
   if (self->work->keyer.create (context, format, error))
     return TRUE;
@@ -768,7 +763,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     return accept_settings (self, &keyer.info (), wanted, reason);
   });
   ChromaKeySettings settings = get_settings (self);
-  ChainMember::Outcome outcome = ChainMember::Outcome::plain;
+  ChainDeferral::Outcome outcome = ChainDeferral::Outcome::plain;
   self->time = opencl::running_time_of (
       GST_BASE_TRANSFORM (self)->segment, GST_BUFFER_PTS (input));
   if (settings.auto_key == AutoKey::screen
@@ -776,11 +771,11 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     return FALSE;
   send_key (self, settings);
   if (can_start_chain (keyer, settings) && !self->sides->has_any ())
-    outcome = self->member->defer (
+    outcome = self->deferral->defer (
         filter, keying::KeyChain (keyer.distance_key (settings)), input, output, error);
-  if (outcome == ChainMember::Outcome::plain)
+  if (outcome == ChainDeferral::Outcome::plain)
     return opencl::base_filter ()->process (filter, input, output, event, error);
-  return outcome == ChainMember::Outcome::done;
+  return outcome == ChainDeferral::Outcome::done;
 }
 
 /* Auxiliary pads */
@@ -799,7 +794,7 @@ static GstStaticPadTemplate plate_template =
         GST_STATIC_CAPS (SIDE_CAPS ("{RGBA, BGRA, ARGB, ABGR, RGBA64_LE}")));
 
 static const opencl::FilterElement<GstChromaKey, &GstChromaKey::plate_image,
-    &GstChromaKey::sides, &GstChromaKey::work, &GstChromaKey::member>
+    &GstChromaKey::sides, &GstChromaKey::work, &GstChromaKey::deferral>
     element = {"GstChromaKey", properties, "Chroma key", "Filter/Effect/Video",
         "Makes pixels of the key colour transparent on an OpenCL device", {},
         {gst_chroma_key_sink_event, gst_chroma_key_close, gst_chroma_key_set_formats,
@@ -813,7 +808,7 @@ static const opencl::FilterElement<GstChromaKey, &GstChromaKey::plate_image,
         opencl::drops_late_frames,
         [] (GstChromaKey *self) {
           opencl::create_members<&GstChromaKey::sides, &GstChromaKey::plate_image,
-              &GstChromaKey::member> (self);
+              &GstChromaKey::deferral> (self);
           auto notify = [] (GObject *object) { g_object_notify (object, "linear"); };
           g_signal_connect (self, "notify::mixing",
               G_CALLBACK (static_cast<void (*) (GObject *)> (notify)), nullptr);

@@ -113,15 +113,13 @@ const opencl::PropertyTable<MatteRefineSettings> properties = {
         "Regularisation of the guided filter: edges with a smaller colour variance are "
         "ignored (1 = full intensity squared)",
         &MatteRefineSettings::epsilon, {1e-6, 1}, opencl::controllable},
-    {"black", "Black", "Refined alpha up to which pixels become fully transparent",
+    {"black", "Black", "Refined alpha up to which pixels become transparent",
         &MatteRefineSettings::black, {0, 1 - least_contrast}, opencl::controllable},
     {"white", "White",
-        "Refined alpha from which on pixels become fully opaque (at least 0.01 above "
-        "black)",
+        "Refined alpha from which on pixels become opaque (at least 0.01 above black)",
         &MatteRefineSettings::white, {least_contrast, 1}, opencl::controllable},
     {"smoothing", "Smoothing",
-        "Weight of the previous frame's alpha in still areas, to reduce flicker (0 = "
-        "none)",
+        "Weight of the previous alpha in still areas, to reduce flicker (0 = none)",
         &MatteRefineSettings::smoothing, {0, 1}, opencl::controllable},
 };
 

@@ -131,7 +131,7 @@ public:
       cl_command_queue queue, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const AttenuationSettings &wanted) const override;
+  oct::CapsChange change_for (const AttenuationSettings &wanted) const override;
   bool check (const AttenuationSettings &wanted, GError **error) const override;
 
 private:
@@ -158,10 +158,10 @@ private:
       GError **error);
 };
 
-oct::DepthChange
-Attenuation::change_of (const AttenuationSettings &wanted) const
+oct::CapsChange
+Attenuation::change_for (const AttenuationSettings &wanted) const
 {
-  oct::DepthChange change;
+  oct::CapsChange change;
   change.to = "F32LE";
   change.quantity = "attenuation";
   return change;
@@ -385,8 +385,7 @@ const opencl::PropertyTable<AttenuationSettings> properties = {
         &AttenuationSettings::roll_off, {-1000, 1000}, opencl::playing},
     {"roll-off-file", "Roll-off file",
         "File with the loss of sensitivity in dB at each depth, from bin 0 on or from "
-        "the "
-        "first depth on, instead of roll-off",
+        "the first depth on, instead of roll-off",
         &AttenuationSettings::roll_off_file, opencl::playing},
     {"focus-depth", "Depth of the focus",
         "Depth of the focus in micrometres (if rayleigh-range is not 0)",

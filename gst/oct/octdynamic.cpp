@@ -180,7 +180,7 @@ public:
   }
 
 protected:
-  oct::DepthChange change_of (const DynamicSettings &wanted) const override;
+  oct::CapsChange change_for (const DynamicSettings &wanted) const override;
   bool check (const DynamicSettings &wanted, GError **error) const override;
   bool breaks (const DynamicSettings &wanted) const override
   {
@@ -193,13 +193,13 @@ private:
   guint bins_below (double frequency, double share) const;
   std::string options () const;
   std::vector<cl_float> table_values () const;
-  Dynamics dynamics () const;
+  Dynamics kernel_settings () const;
 };
 
-oct::DepthChange
-DynamicFilter::change_of (const DynamicSettings &wanted) const
+oct::CapsChange
+DynamicFilter::change_for (const DynamicSettings &wanted) const
 {
-  oct::DepthChange change;
+  oct::CapsChange change;
   change.frames = wanted.rolling ? 1 : wanted.repeats;
   change.from = "CF32LE";
   change.to = "F32LE";
@@ -297,7 +297,7 @@ DynamicFilter::options () const
 std::vector<cl_float>
 DynamicFilter::table_values () const
 {
-  const Dynamics of = dynamics ();
+  const Dynamics of = kernel_settings ();
   const guint frames = in_force.repeats;
   std::vector<cl_float> values;
   if (in_force.traits ().kernel >= kernel_of::spectrum) {
@@ -345,7 +345,7 @@ DynamicFilter::prepare (GstOpenCLContext *context, GError **error)
 }
 
 Dynamics
-DynamicFilter::dynamics () const
+DynamicFilter::kernel_settings () const
 {
   const Traits &of = in_force.traits ();
   const oct::DisplayRange &range = in_force.range;
@@ -396,10 +396,10 @@ DynamicFilter::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
           return kernel.launch (queue, depths, lines, error, repeats, powers.data,
                      powers_at, variances ())
                  && fit_means.launch (queue, depths, lines, error, variances (),
-                     cl_uint (depths), cl_uint (lines), dynamics (), table (),
+                     cl_uint (depths), cl_uint (lines), kernel_settings (), table (),
                      powers.data, powers_at, to->data, to_at, stride);
-        return kernel.launch (queue, depths, lines, error, repeats, dynamics (), table (),
-            powers.data, powers_at, to->data, to_at, stride);
+        return kernel.launch (queue, depths, lines, error, repeats, kernel_settings (),
+            table (), powers.data, powers_at, to->data, to_at, stride);
       },
       queue, error);
 }

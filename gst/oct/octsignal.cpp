@@ -177,8 +177,7 @@ const opencl::PropertyTable<SignalSettings> properties = {
         &SignalSettings::bit_shift, {0, 31}, opencl::playing},
     {"full-scale", "Full scale",
         "Value of samples after bit-shift from which they count as saturated (0 = "
-        "maximum "
-        "of the format; spectra)",
+        "maximum of the format; spectra)",
         &SignalSettings::full_scale, {0, G_MAXUINT}, opencl::playing},
     {"background-frames", "Background frames",
         "Length of the rolling mean in measured frames: a new frame has a weight of at "
