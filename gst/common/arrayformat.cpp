@@ -117,7 +117,7 @@ array_of_tensors (const GstStructure *structure, ArrayFormat &array, GError **er
 
 /* Reads "float32,uint8". NNStreamer also takes "float32.uint8". */
 std::vector<std::string>
-list_of (const GstStructure *structure, const char *field)
+split_field (const GstStructure *structure, const char *field)
 {
   std::vector<std::string> words;
   const gchar *text = gst_structure_get_string (structure, field);
@@ -191,8 +191,8 @@ arrays_of_caps (GstCaps *caps, std::vector<ArrayFormat> &arrays, GError **error)
   arrays.resize (1);
   if (tensors == 1 || !gst_structure_has_name (structure, TENSORS_NAME))
     return array_of_caps (caps, arrays[0], error);
-  const auto types = list_of (structure, "types"),
-             dimensions = list_of (structure, "dimensions");
+  const auto types = split_field (structure, "types"),
+             dimensions = split_field (structure, "dimensions");
   if (gsize (tensors) != types.size () || types.size () != dimensions.size ())
     return fail (error, "num_tensors=%d in array caps, but types=%s and dimensions=%s",
         tensors, gst_structure_get_string (structure, "types"),

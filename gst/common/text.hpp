@@ -1,4 +1,4 @@
-/* Texts of GLib as C++ strings
+/* Converts strings of GLib to C++ strings
  *
  * Not installed: public headers contain no C++ types.
  *

@@ -1,4 +1,4 @@
-/* Time limit of a wait in steps
+/* Timeout for a loop of short waits
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

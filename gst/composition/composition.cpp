@@ -54,7 +54,7 @@ enum Kind { AS_WORDS, AS_LEVELS, BY_MATRIX };
 
 /* Returns true for RGB formats of four bytes, one of which is alpha. */
 bool
-is_of_words (const GstVideoInfo &info)
+is_rgba32 (const GstVideoInfo &info)
 {
   return opencl::has_pixels_of_four_bytes (info) && GST_VIDEO_INFO_IS_RGB (&info)
          && GST_VIDEO_INFO_HAS_ALPHA (&info);
@@ -77,7 +77,7 @@ blended_info (const GstVideoInfo &output)
 {
   GstVideoInfo rgb;
 
-  if (is_of_words (output))
+  if (is_rgba32 (output))
     return output;
   gst_video_info_set_format (
       &rgb, GST_VIDEO_FORMAT_RGBA, guint (output.width), guint (output.height));
@@ -110,7 +110,7 @@ format_of_layer (const Layer &layer, const GstVideoInfo &blended)
 {
   const bool copied = opencl::is_copy (*layer.info, blended);
 
-  if (copied && is_of_words (*layer.info))
+  if (copied && is_rgba32 (*layer.info))
     return {};
   FrameFormat format = format_of (
       *layer.info, *layer.frame, opencl::choose_color_conversion (*layer.info, blended));
@@ -305,7 +305,7 @@ struct Composition::Frame {
   gsize end;              /* of the layers that are blended */
   GstVideoRectangle area; /* that is blended */
 
-  bool is_subsampled () const { return !is_of_words (info); }
+  bool is_subsampled () const { return !is_rgba32 (info); }
 };
 
 /* Arguments of the layers from `first` to before `end` */
@@ -366,8 +366,7 @@ Composition::choose_kernel (const Frame &frame, guint abilities, GError **error)
 
   for (const Layer &layer : frame.layers) {
     const GstOpenCLFrame *input = layer.frame;
-    if (is_of_words (*layer.info)
-        && (input->offset[0] | gsize (input->stride[0])) % 4 != 0)
+    if (is_rgba32 (*layer.info) && (input->offset[0] | gsize (input->stride[0])) % 4 != 0)
       least_aligned = input;
   }
   return blending[abilities].variant ({output, least_aligned}, error);
@@ -504,7 +503,7 @@ Composition::spread_along_lines (const Frame &frame, gsize lit, GError **error)
   const cl_int4 region = region_of (layer.place, frame.info);
   const gsize columns = gsize (region.s[2]), lines = gsize (region.s[3]);
   opencl::Kernel *kernel = spreading[frame.abilities | WRAP].along.variant (
-      {is_of_words (*layer.info) ? layer.frame : nullptr}, error);
+      {is_rgba32 (*layer.info) ? layer.frame : nullptr}, error);
   cl_uint index = 0;
 
   if (!kernel || !ensure_pixels (context, spread, spread_pixels, columns * lines, error)
@@ -533,7 +532,7 @@ Composition::spread_by_lines (const Frame &frame, gsize lit, GError **error)
   cl_command_queue queue = frame.output.queue;
   Spreading &kernels = spreading[frame.abilities | WRAP];
   opencl::Kernel *gather =
-      kernels.gather.variant ({is_of_words (*layer.info) ? layer.frame : nullptr}, error);
+      kernels.gather.variant ({is_rgba32 (*layer.info) ? layer.frame : nullptr}, error);
   cl_uint index = 0;
 
   if (!gather
@@ -596,7 +595,7 @@ Composition::abilities_for (
   guint abilities = linear ? LINEAR : 0;
   for (const Layer &layer : layers) {
     const bool is_direct_copy =
-        is_of_words (*layer.info) && opencl::is_copy (*layer.info, blended);
+        is_rgba32 (*layer.info) && opencl::is_copy (*layer.info, blended);
     abilities |= (layer.interlaced ? INTERLACED : 0) | (is_direct_copy ? 0 : SAMPLED);
   }
   return abilities;
@@ -690,7 +689,7 @@ is_scaled_before (const Layer &layer, const GstVideoInfo &output)
 bool
 is_colored_before (const Layer &layer, const GstVideoInfo &output)
 {
-  return !is_of_words (output) && !is_scaled (layer.place) && !is_of_words (*layer.info)
+  return !is_rgba32 (output) && !is_scaled (layer.place) && !is_rgba32 (*layer.info)
          && !layer.interlaced && is_whole (layer, output);
 }
 

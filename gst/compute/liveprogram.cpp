@@ -24,25 +24,20 @@ program_properties ()
 {
   return {
       {"location", "Location",
-          "File with OpenCL C, which may include <random.clh> and files in the same "
-          "directory, or with a program binary or SPIR-V (set one of location, source "
-          "and expression)",
+          "Program file: OpenCL C, which may include <random.clh> and files in its "
+          "directory, a program binary, or SPIR-V (set one of location, source and "
+          "expression)",
           &ProgramSettings::location, opencl::playing},
       {"source", "Source", "OpenCL C source (set one of location, source and expression)",
           &ProgramSettings::source, opencl::playing},
       {"expression", "Expression",
-          "Expression for each element, with operators of C, ** for powers, and "
-          "functions "
-          "of OpenCL C. "
-          "Names: x (the input; inputs of a mixer have the names of its pads), the "
-          "fields of arguments, frame, time, previous (the last output, at first 0), and "
-          "i0 … i3 (indices of the element, innermost first). Video is 0 … 1 in each "
-          "component. Types and shapes follow "
-          "NumPy: integers are exact in 64 bits, and / is true division",
+          "Expression in C syntax, computed for each element of the input x, such as \"x "
+          "* gain\" with gain from arguments (set one of location, source and "
+          "expression)",
           &ProgramSettings::expression, opencl::playing},
       {"complex", "Complex inputs",
-          "Names of inputs whose innermost dimension of 2 holds complex numbers, such as "
-          "x,y (expression)",
+          "Names of complex inputs, such as x,y, whose innermost dimension of 2 is real "
+          "and imaginary part (expression)",
           &ProgramSettings::complex, opencl::playing},
       {"kernel", "Kernel", "Name of the kernel (unset = the only one in the program)",
           &ProgramSettings::kernel, opencl::playing},
@@ -54,52 +49,41 @@ program_properties ()
       {"options", "Build options", "Compiler options, such as -DRADIUS=3",
           &ProgramSettings::options, opencl::playing},
       {"arguments", "Arguments",
-          "Arguments of the kernel by name, such as \"arguments, gain=2.5, "
-          "color=<1,0,0,1>, weights=w.npy\": a number, an array for a vector or a "
-          "struct, a .npy file for a pointer or a struct, a number of elements for local "
-          "memory, words such as linear+clamp-to-edge for a sampler",
+          "Values of the kernel's arguments by name, as a structure such as \"arguments, "
+          "gain=2.5, color=<1,0,0,1>, weights=w.npy\"",
           &ProgramSettings::arguments, opencl::playing},
       {"inputs", "Inputs",
-          "Names of the kernel's arguments for the inputs, such as \"x,y\", in the order "
-          "of "
-          "the pads (unset = the names of the pads)",
+          "Kernel arguments that receive the inputs, such as \"x,y\", in the order of "
+          "the pads (unset = arguments with the names of the pads)",
           &ProgramSettings::inputs, opencl::playing},
       {"outputs", "Outputs",
-          "Names of the kernel's pointers or images that are the outputs, such as "
-          "\"y,count\", in the order of the output caps. An output that has the name of "
-          "an "
-          "input begins with the contents of the input, which stays as it is (unset = "
-          "output, or output0, output1 …)",
+          "Kernel arguments that are the outputs, such as \"y,count\", in the order of "
+          "the output caps; an input may be one, too (unset = output, or output0, "
+          "output1 …)",
           &ProgramSettings::outputs, opencl::playing},
       {"global-size", "Global size",
-          "Number of work-items, \"x,y,z\". Each is an expression of numbers, width, "
-          "height, pixels, count, shape0 … shape3 and sizes of arrays such as "
-          "input_width, with + - * / and parentheses. Quotients are rounded up in a size "
-          "of only * and /, such as \"width/4\", and else down as in C, such as "
-          "\"(width+15)/16*16\" (unset = one per pixel of the output, or per element of "
-          "an array, with the dimensions that the kernel passes to get_global_id ())",
+          "Number of work-items, \"x,y,z\": expressions of numbers and sizes such as "
+          "width, height, count or input_width, as in \"width/4,height\" (unset = one "
+          "per output pixel or array element)",
           &ProgramSettings::global_size, opencl::playing},
       {"local-size", "Local size",
-          "Work-group size, \"x,y,z\", expressions as in global-size (unset = the "
-          "device's choice, on a GPU a row)",
+          "Work-group size, \"x,y,z\", expressions as in global-size (unset = automatic)",
           &ProgramSettings::local_size, opencl::playing},
       {"output-caps", "Output caps",
-          "Fields of the output caps (unset = those that downstream requires, otherwise "
-          "those of the input)",
+          "Output caps, or those fields that differ from the input caps (unset = as "
+          "downstream requires, otherwise as the input)",
           &ProgramSettings::output_caps, opencl::playing},
       {"fill-output", "Fill output",
           "Byte that the output is filled with before the kernel runs (-1 = none; the "
           "output then holds old values)",
           &ProgramSettings::fill_output, {-1, 255}, opencl::playing},
       {"check-bounds", "Check bounds",
-          "Report an error if the kernel writes up to 64 KiB before or behind an array. "
-          "Copies each array and waits for the kernel, so that it is slow. Does not find "
-          "reads",
+          "Report an error if the kernel writes up to 64 KiB before or after an array; "
+          "slow, and reads are not checked",
           &ProgramSettings::check_bounds, opencl::playing},
       {"keep-state", "Keep state",
-          "Keep the contents of arrays that the kernel writes, and of the last output, "
-          "after a seek, a flush, a DISCONT buffer and a restart. Other formats always "
-          "set them back",
+          "Keep arrays that the kernel writes, and the last output, after a seek, a "
+          "flush, a DISCONT buffer or a restart (new formats always reset them)",
           &ProgramSettings::keep_state, opencl::playing},
   };
 }

@@ -1,4 +1,4 @@
-/* Settings, output caps and program of an element, rebuilt while playing
+/* Program of an element, with settings and output caps, rebuilt when settings change while playing
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -90,14 +90,14 @@ struct _GstOpenCLFFTFilter {
 
 static const opencl::PropertyTable<FftSettings> properties = {
     {"axes", "Axes",
-        "Indices of one or two dimensions to transform, as in NumPy, such as 0,1 (-1 or "
-        "empty = innermost; the dimension of real and imaginary part does not count)",
+        "One or two dimensions to transform, numbered as in NumPy, such as 0,1 (-1 or "
+        "empty = innermost; a dimension for real and imaginary part is not counted)",
         &FftSettings::axes, opencl::playing},
     {"inverse", "Inverse", "Inverse transform, divided by the number of samples",
         &FftSettings::inverse, opencl::playing},
     {"half-spectrum", "Half spectrum",
-        "Only bins 0 to N/2 of the last axis, as spectrum of real input or, with "
-        "inverse, of real output",
+        "Use only bins 0 to N/2 of the last axis, for real input (with inverse: for real "
+        "output)",
         &FftSettings::half_spectrum, opencl::playing},
     {"fft-library", "FFT library", "FFT library", &FftSettings::library,
         gst_opencl_fft_library_get_type, opencl::playing},

@@ -19,7 +19,7 @@
  *   holds old values unless `fill-output` is set, so a kernel that adds to it, such as a
  *   histogram, needs `fill-output=0`
  * - `inputs` and `outputs` give other names. An output that has the name of an input begins
- *   with its contents: an in-out argument
+ *   with a copy of its contents: an in-out argument
  * - `output0`, `output1` …: several outputs in one buffer, with `num_tensors`, and lists
  *   of `types` and `dimensions`, in `output-caps`. `output0` then stands for the output
  * - `width`, `height`, `pixels`, `count` (of components of all pixels, or of elements),
@@ -30,7 +30,15 @@
  * - `frame` or `index` (counted from 0), `time` (in seconds)
  * - `previous`: pointer to the last output, zeros at the first frame. Its rows have the
  *   stride of the output's, unless the kernel has `previous_stride`
- * - all others: values of `arguments`
+ * - all others: values of `arguments`. A value is a number; an array for a vector or a struct;
+ *   a .npy file for a pointer or a struct; the number of elements of local memory; or words such
+ *   as `linear+clamp-to-edge` for a sampler
+ *
+ * An `expression` has the operators of C, `**` for powers, and the functions of OpenCL C. Its
+ * names are `x` (the input; inputs of openclkernelmixer have the names of their pads), the fields
+ * of `arguments`, `frame`, `time`, `previous`, and `i0` … `i3` (indices of the element, innermost
+ * first). Components of video are 0 to 1. Types and shapes follow NumPy: integers are exact in
+ * 64 bits, and `/` is true division.
  *
  * A pointer to a .npy file of `arguments` that is not const keeps its contents from frame
  * to frame. A seek, a flush, a DISCONT buffer and a restart set it back to the file's
@@ -41,6 +49,11 @@
  * kernel calls `get_global_id (1)`, or three if it calls `get_global_id (2)`. Dimension 0
  * is then `shape0`, 1 is `shape1`, and the last one covers all other elements. A program
  * that is not OpenCL C needs `global-size` for arrays.
+ *
+ * `global-size` and `local-size` are expressions of numbers and of the sizes above, with `+`,
+ * `-`, `*`, `/` and parentheses. A quotient in a size of only `*` and `/` is rounded up, as in
+ * `width/4`. In other sizes it is rounded down as in C, as in `(width+15)/16*16`. Without
+ * `local-size` the device chooses the work-group; a GPU takes a row.
  *
  * The action signal `describe` (a context) returns the kernel's parameters, while the
  * element is stopped: a #GstStructure `kernel` with a string for each, such as "global

@@ -64,8 +64,8 @@ static opencl::PropertyTable<ProgramSettings>
 make_properties ()
 {
   opencl::PropertyTable<ProgramSettings> table = compute::program_properties ();
-  table.push_back ({"is-live", "Is live", "Deliver each frame at its time",
-      &ProgramSettings::live, opencl::ready});
+  table.push_back ({"is-live", "Is live", "Act as a live source", &ProgramSettings::live,
+      opencl::ready});
   return table;
 }
 

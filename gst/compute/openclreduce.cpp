@@ -192,7 +192,7 @@ struct Engine {
   gint64 row = 0;
   Enqueue enqueue;
 
-  /* Creates a Reducer, a Scanner … */
+  /* Creates a Reducer, a CumulativeSum … */
   template <typename Worker, typename... Arguments>
   bool use (GstOpenCLContext *context, const Arguments &...arguments)
   {
@@ -223,8 +223,8 @@ static const opencl::PropertyTable<ReduceSettings> properties = {
         "Keep reduced dimensions with length 1 (not cumulative-sum)",
         &ReduceSettings::keep_dimensions, opencl::playing},
     {"ddof", "Delta degrees of freedom",
-        "A variance divides by the number of elements less this (variance and "
-        "standard-deviation)",
+        "Delta degrees of freedom: variances are divided by the number of elements minus "
+        "this (variance and standard-deviation)",
         &ReduceSettings::ddof, {0, G_MAXINT}, opencl::playing},
     {"quantiles", "Quantiles", "Quantiles, from 0 to 1, such as \"<0.25,0.5,0.75>\"",
         &ReduceSettings::quantiles, opencl::playing},
@@ -236,7 +236,7 @@ static const opencl::PropertyTable<ReduceSettings> properties = {
         &ReduceSettings::range, opencl::playing},
     {"descending", "Descending", "Largest elements first (sort and argsort)",
         &ReduceSettings::descending, opencl::playing},
-    {"count", "Count", "Number of first elements in order (sort and argsort, 0 = all)",
+    {"count", "Count", "Number of sorted elements to output (0 = all; sort and argsort)",
         &ReduceSettings::count, {0, G_MAXINT}, opencl::playing},
 };
 
@@ -419,7 +419,7 @@ create_scanner (GstOpenCLContext *context, Engine &engine, GError **error)
   const NumberType stored = work.input.type, written = work.output.type;
   if (!work.flat || engine.row == 0) {
     const std::vector<gsize> shape = work.flat ? work.output.shape : work.input.shape;
-    return engine.use<compute::Scanner> (context, stored, written,
+    return engine.use<compute::CumulativeSum> (context, stored, written,
         layout_of (shape, engine.row), layout_of (shape), work.flat ? 0 : work.axes[0],
         error);
   }
@@ -589,8 +589,7 @@ gst_opencl_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
 static const opencl::FilterElement<GstOpenCLReduce, &GstOpenCLReduce::engine> element = {
     "GstOpenCLReduce", properties, "OpenCL reduction", "Filter",
     "Computes sums, means, extremes, histograms and sorted elements of arrays along "
-    "axes, "
-    "in device memory",
+    "axes, in device memory",
     {TENSORS_CAPS (DEVICE_MEMORY) "; video/x-raw" DEVICE_MEMORY
                                   ", format = (string) " ARRAY_VIDEO_FORMATS
                                   ", width = (int) [ 1, 2147483647 ], height = "

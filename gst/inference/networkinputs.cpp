@@ -122,8 +122,7 @@ fit_video (const Port &port, const GstVideoInfo *video, const NetworkOptions &op
     return fail (
         error, "input " + port_text (port)
                    + ": expected float32, float16 or integer images of 1, 3 or 4 "
-                     "channels for video. `layout` names the dimensions, such "
-                     "as NCHW");
+                     "channels for video. `layout` names the dimensions, such as NCHW");
   for (const auto &known : lengths) {
     const gint d = input.dimension (known.letter);
     if (d >= 0 && input.shape[gsize (d)] < 0)
@@ -132,8 +131,7 @@ fit_video (const Port &port, const GstVideoInfo *video, const NetworkOptions &op
   for (const char letter : {'H', 'W'})
     if (input.length (letter) == 0 || input.length (letter) > most_pixels)
       return fail (error, "input " + port_text (port)
-                              + ": expected a height and a width "
-                                "from 1 to "
+                              + ": expected a height and a width from 1 to "
                               + std::to_string (most_pixels));
   if (input.length ('N') != options.batch)
     return fail (error, "batch-size " + std::to_string (options.batch) + ", but input \""
@@ -250,10 +248,10 @@ check_names (
   for (const std::string &pad : options.pads)
     if (std::none_of (roles.others.begin (), roles.others.end (),
             [&] (const auto &other) { return other.second == pad; }))
-      return fail (error, "pad sink_" + pad
-                              + ": the network has no such input without "
-                                "state or value, but "
-                              + list_of (model.inputs));
+      return fail (
+          error, "pad sink_" + pad
+                     + ": the network has no such input without state or value, but "
+                     + list_of (model.inputs));
   return true;
 }
 
@@ -281,8 +279,7 @@ find_roles (
                             + list_of (model.inputs));
   if (left.size () > 1)
     return fail (error, "the network has several inputs: " + list_of (left)
-                            + ". Frames go into one of them. Give the others by "
-                              "inputs=\""
+                            + ". Frames go into one of them. Give the others by inputs=\""
                             + left.back ().name + "=…\", state, or pads such as sink_"
                             + left.back ().name);
   return true;

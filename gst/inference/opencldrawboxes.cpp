@@ -114,14 +114,14 @@ struct _GstOpenCLDrawBoxes {
 static const opencl::PropertyTable<DrawSettings> properties = {
     {"line-width", "Line width", "Width of the lines in pixels (0 = no boxes and points)",
         &DrawSettings::line_width, {0, 256}, opencl::controllable},
-    {"opacity", "Opacity", "Opacity of the colours of classes of pixels (0 = not drawn)",
+    {"opacity", "Opacity", "Opacity of the segmentation overlay (0 = not drawn)",
         &DrawSettings::opacity, {0, 1}, opencl::controllable},
     {"outline-color", "Outline color",
-        "Colour of all boxes, 0xAARRGGBB, of which AA is not used (0 = by the class)",
+        "Colour of all boxes, 0xAARRGGBB, alpha is ignored (0 = one colour per class)",
         &DrawSettings::color, {0, G_MAXUINT}, opencl::controllable},
     {"draw-labels", "Draw labels", "Draw the labels of regions and their scores",
         &DrawSettings::draw_labels, opencl::controllable},
-    {"text-size", "Text size", "Size of the font in pixels (0 = by the frame's height)",
+    {"text-size", "Text size", "Font size in pixels (0 = depends on the frame's height)",
         &DrawSettings::text_size, {0, 256}, opencl::playing},
 };
 

@@ -216,25 +216,23 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
         &InferenceSettings::model_file, opencl::ready},
     {"precision", "Precision", "Precision of activations and weights",
         &InferenceSettings::precision, precision_type, opencl::ready},
-    {"output", "Output", "Form of the output", &InferenceSettings::output, output_type,
-        opencl::ready},
+    {"output", "Output", "Form in which the results of the network leave the element",
+        &InferenceSettings::output, output_type, opencl::ready},
     {"output-index", "Output index",
         "Index of the network's output that becomes alpha or video (output=alpha, video)",
         &InferenceSettings::output_index, {0, 255}, opencl::ready},
     {"channel", "Channel",
-        "Channel of that output that becomes alpha or gray video; 0 of 1, 3 or 4 "
-        "channels is all of them for video, -1 the number of the channel with the "
-        "highest value (output=alpha, video)",
+        "Channel of the network's output that becomes alpha or gray video (output=alpha, "
+        "video; for video, 0 = all if there are 1, 3 or 4, -1 = index of the channel "
+        "with the highest value)",
         &InferenceSettings::channel, {-1, 65535}, opencl::ready},
     {"output-layout", "Output layout",
-        "Letters of that output's dimensions, such as NHWC (output=video; empty = found "
-        "from the shape)",
+        "Order of the dimensions of the network's output, such as NHWC (output=video; "
+        "empty = found from the shape)",
         &InferenceSettings::output_layout, opencl::ready},
     {"output-range", "Output range",
-        "Values of that output that become black and white, such as \"-1,1\"; \"auto\" "
-        "for "
-        "the lowest and the highest of each frame (output=video; empty = 0,1, or 0,255 "
-        "of "
+        "Output values shown as black and white, such as \"-1,1\", or \"auto\" for the "
+        "minimum and maximum of each frame (output=video; empty = 0,1, or 0,255 for "
         "integers)",
         &InferenceSettings::output_range, opencl::ready},
     {"fit", "Fit", "Scaling of frames to the network's input (video)",
@@ -243,63 +241,63 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
         "Colour of the borders, 0xAARRGGBB (fit=letterbox, line; YOLO: 0xff727272)",
         &InferenceSettings::letterbox_color, {0, G_MAXUINT}, opencl::ready},
     {"colors", "Colours",
-        "Channels of the network's input (video); blue also comes first in a picture "
-        "that "
-        "it gives (output=video)",
+        "Order of the colour channels in the network's input (video); bgr and bgra also "
+        "apply to its output (output=video)",
         &InferenceSettings::colors, colors_type, opencl::ready},
     {"mean", "Mean",
-        "Level, 0 to 1, that is subtracted from all channels (0.5), or from each "
-        "(\"<0.485,0.456,0.406>\", \"<104/255,117/255,123/255>\") (video; empty = by the "
-        ".modelinfo file, else 0)",
+        "Mean to subtract from levels of 0 to 1: 0.5 for all channels, or as "
+        "\"<0.485,0.456,0.406>\" or \"<104/255,117/255,123/255>\" for each (video; empty "
+        "= from the .modelinfo file, else 0)",
         &InferenceSettings::mean, opencl::ready},
     {"deviation", "Deviation",
-        "Divisor after that of all channels (0.5), or of each "
-        "(\"<0.229,0.224,0.225>\"); 1/255 for a network that takes levels of 0 to 255 "
-        "(video; empty = by the .modelinfo file, else 1)",
+        "Standard deviation to divide by after that: 0.5 for all channels, or "
+        "\"<0.229,0.224,0.225>\" for each; 1/255 for input of 0 to 255 (video; empty = "
+        "from the .modelinfo file, else 1)",
         &InferenceSettings::deviation, opencl::ready},
     {"layout", "Layout",
-        "Letters of the input's dimensions: N number, C channels, T time, H height, W "
-        "width, such as NHWC (video; empty = found from the shape)",
+        "Order of the dimensions of the network's input, such as NHWC: N batch, C "
+        "channels, T time, H height, W width (video; empty = found from the shape)",
         &InferenceSettings::layout, opencl::ready},
     {"open-size", "Open size",
-        "Size of the input where the model leaves it open: its smallest side, such as "
-        "736, WIDTHxHEIGHT, or WIDTH+xHEIGHT, wider for wide regions with fit=line "
-        "(video; empty = as the frame)",
+        "Size of an input of variable size: its shorter side, such as 736, WIDTHxHEIGHT, "
+        "or with fit=line WIDTH+xHEIGHT, which is wider for wide regions (video; empty = "
+        "as the frame)",
         &InferenceSettings::open_size, opencl::ready},
-    {"open-multiple", "Open multiple", "Number of which such sides are multiples (video)",
+    {"open-multiple", "Open multiple",
+        "Number that divides width and height of an input of variable size (video)",
         &InferenceSettings::open_multiple, {1, 32767}, opencl::ready},
-    {"regions", "Regions", "Part of the frame that the network gets (output=meta)",
+    {"regions", "Regions", "Parts of the frame that the network runs on (output=meta)",
         &InferenceSettings::regions, regions_type, opencl::ready},
     {"region-labels", "Region labels",
-        "Labels of regions that the network gets, with commas between them (empty = all)",
+        "Labels of regions that the network runs on, comma-separated (empty = all)",
         choice (&inference::RegionChoice::labels), opencl::ready},
-    {"region-min-size", "Region minimum size", "Shortest side of such a region in pixels",
+    {"region-min-size", "Region minimum size",
+        "Minimum length of the shorter side of these regions in pixels",
         choice (&inference::RegionChoice::least), {1, 32767}, opencl::ready},
     {"region-interval", "Region interval",
-        "Number of frames after which a region gets a new result (0 = one for each `id` "
-        "of opencltensordecoder track-frames)",
+        "Number of frames after which the network runs again on a region (0 = once per "
+        "tracked object, see track-frames of opencltensordecoder)",
         choice (&inference::RegionChoice::interval), {0, 100000}, opencl::ready},
     {"max-regions", "Maximum regions", "Maximum number of regions in a frame",
         choice (&inference::RegionChoice::most), {1, 10000}, opencl::ready},
     {"batch-size", "Batch size",
-        "Number of frames, clips or regions that the network takes together",
+        "Batch size: number of frames, clips or regions in one run of the network",
         &InferenceSettings::batch_size, {1, 1024}, opencl::ready},
     {"clip-length", "Clip length",
-        "Number of consecutive frames of a clip, if the network leaves it open (video; 0 "
-        "= "
-        "as the network)",
+        "Number of consecutive frames in a clip, if the network accepts any number "
+        "(video; 0 = as the network)",
         &InferenceSettings::clip_length, {0, 4096}, opencl::ready},
     {"clip-step", "Clip step",
         "Number of frames from the start of a clip to that of the next (video; 0 = clips "
         "do not overlap)",
         &InferenceSettings::clip_step, {0, 4096}, opencl::ready},
     {"state", "State",
-        "Outputs that are inputs of the next frame, \"input=output,input=output…\" "
-        "(recurrent networks)",
+        "Outputs that are fed back as inputs for the next frame, "
+        "\"input=output,input=output…\" (recurrent networks)",
         &InferenceSettings::state, opencl::ready},
     {"inputs", "Inputs",
-        "Constants for inputs without frames, and first values of the state: a number, a "
-        "list or a .npy file, \"ratio=0.25,sizes=<1,2>,table=table.npy\"",
+        "Values of inputs that receive no frames, and initial values of the state: "
+        "numbers, lists or .npy files, \"ratio=0.25,sizes=<1,2>,table=table.npy\"",
         &InferenceSettings::inputs, opencl::ready},
 };
 

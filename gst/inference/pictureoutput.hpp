@@ -1,4 +1,4 @@
-/* Makes video of a network's output
+/* Converts an output tensor of a network to video
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

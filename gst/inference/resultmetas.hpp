@@ -1,4 +1,4 @@
-/* Metas of what a network found in a frame
+/* Frame metas with the objects, classes and texts that a network found
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

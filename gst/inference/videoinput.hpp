@@ -1,4 +1,4 @@
-/* Makes the input of a network from video frames
+/* Converts video frames to the input tensor of a network
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

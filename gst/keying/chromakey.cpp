@@ -115,7 +115,7 @@
 
 #include <utility>
 
-#include "chainmember.hpp"
+#include "chaindeferral.hpp"
 #include "elements.h"
 #include "garbagepolygon.hpp"
 #include "input/imagefile.hpp"
@@ -127,7 +127,7 @@ GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 
 namespace {
 using keying::AutoKey;
-using keying::ChainMember;
+using keying::ChainDeferral;
 using keying::ChromaKeySettings;
 using keying::Method;
 using keying::MixingMode;
@@ -173,7 +173,7 @@ struct _GstChromaKey {
   guint judged_revision; /* mixing_revision of the last decision, or 0 */
   GstClockTime time;     /* running time of the current frame */
   ChromaKeyWork *work;   /* between set_formats and close, else null */
-  ChainMember *member;
+  ChainDeferral *deferral;
 };
 
 const opencl::EnumTypeOf<Method> method_type ("GstChromaKeyMethod",
@@ -260,12 +260,12 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         "Multiply tolerance by the saturation of the key colour (for pale screens)",
         &ChromaKeySettings::relative, opencl::controllable},
     {"channel", "Channel",
-        "Component that tolerance compares (soft methods: component of the screen "
-        "colour)",
+        "Colour component to key by: its difference is compared with tolerance (soft "
+        "methods: it dominates the screen colour)",
         &ChromaKeySettings::channel, keying::channel_type, opencl::controllable},
     {"balance", "Balance",
-        "Component that the screen's component is compared with (0 = smaller of the "
-        "other two, 1 = larger; method=difference)",
+        "Reference for the component of the screen colour (0 = smaller of the other two "
+        "components, 1 = larger; method=difference)",
         &ChromaKeySettings::balance, {0, 1}, opencl::controllable},
     {"similarity", "Similarity",
         "Chroma distance below which pixels are fully transparent (0 = screen colour, 1 "
@@ -298,31 +298,30 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
     {"quiet", "Quiet", "Reduce flicker of still edges due to camera noise (soft methods)",
         &ChromaKeySettings::quiet, opencl::controllable},
     mixing_property (
-        {"mixing", "Mixing", "Whether light or levels were mixed at edges (soft methods)",
+        {"mixing", "Mixing", "Whether edges mix light or encoded levels (soft methods)",
             &ChromaKeySettings::mixing, mixing_type, opencl::controllable,
             &ChromaKeySettings::mixing_revision}),
     mixing_property ({"linear", "Linear",
-        "Light is keyed, not levels. Set TRUE for mixing=light, FALSE for mixing=levels",
+        "Key in linear light. TRUE sets mixing=light, FALSE sets mixing=levels",
         &ChromaKeySettings::linear, plain_flags}),
     {"auto-linear", "Auto linear", "Deprecated: no effect, see mixing",
         &ChromaKeySettings::auto_linear, GParamFlags (plain_flags | G_PARAM_DEPRECATED)},
     {"spill", "Spill", "Strength of spill suppression (0 = none)",
         &ChromaKeySettings::spill, {0, 1}, opencl::controllable},
     {"spill-method", "Spill method",
-        "Method of spill suppression, for colours of a hue near the screen's",
+        "Spill suppression method (applies to hues near that of the screen)",
         &ChromaKeySettings::spill_method, spill_method_type, opencl::controllable},
     {"spill-balance", "Spill balance",
-        "Weight of the second of the two components that limit the screen's (green "
-        "screen: 0 = red, 1 = blue; spill-method=average and luminance-preserving)",
+        "Balance of the two components that limit the screen's component (green screen: "
+        "0 = red, 1 = blue; spill-method=average and luminance-preserving)",
         &ChromaKeySettings::spill_balance, {0, 1}, opencl::controllable},
     {"shadow", "Shadow",
-        "Strength of shadows on the screen, which become black with alpha (0 = none; "
-        "soft methods, unless inverted)",
+        "Strength of shadows on the screen, kept as translucent black (0 = none; soft "
+        "methods without invert)",
         &ChromaKeySettings::shadow, {0, 1}, opencl::controllable},
-    {"invert", "Invert", "Make pixels unlike the key colour transparent instead",
+    {"invert", "Invert", "Make pixels transparent that differ from the key colour",
         &ChromaKeySettings::invert, opencl::controllable},
-    {"opacity", "Opacity",
-        "Factor that multiplies the alpha of pixels that are not keyed",
+    {"opacity", "Opacity", "Factor for the alpha of pixels that are not keyed",
         &ChromaKeySettings::opacity, {0, 1}, opencl::controllable},
     {"auto-key", "Auto key",
         "Source of the key colour: key-color, or the first frame after a change of this "
@@ -405,7 +404,7 @@ drop_work (GstChromaKey *self)
 {
   delete self->work;
   self->work = nullptr;
-  self->member->close ();
+  self->deferral->close ();
 }
 
 static void
@@ -474,7 +473,7 @@ gst_chroma_key_set_formats (
   warn_of_frames (self, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK), info);
   drop_work (self);
   self->work = new ChromaKeyWork;
-  self->member->set_format (context, format);
+  self->deferral->set_format (context, format);
   self->work->mattes.prepare (context, info, format.options ());
   if (self->work->keyer.create (context, format, error))
     return TRUE;
@@ -764,7 +763,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     return accept_settings (self, &keyer.info (), wanted, reason);
   });
   ChromaKeySettings settings = get_settings (self);
-  ChainMember::Outcome outcome = ChainMember::Outcome::plain;
+  ChainDeferral::Outcome outcome = ChainDeferral::Outcome::plain;
   self->time = opencl::running_time_of (
       GST_BASE_TRANSFORM (self)->segment, GST_BUFFER_PTS (input));
   if (settings.auto_key == AutoKey::screen
@@ -772,11 +771,11 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     return FALSE;
   send_key (self, settings);
   if (can_start_chain (keyer, settings) && !self->sides->has_any ())
-    outcome = self->member->defer (
+    outcome = self->deferral->defer (
         filter, keying::KeyChain (keyer.distance_key (settings)), input, output, error);
-  if (outcome == ChainMember::Outcome::plain)
+  if (outcome == ChainDeferral::Outcome::plain)
     return opencl::base_filter ()->process (filter, input, output, event, error);
-  return outcome == ChainMember::Outcome::done;
+  return outcome == ChainDeferral::Outcome::done;
 }
 
 /* Auxiliary pads */
@@ -795,7 +794,7 @@ static GstStaticPadTemplate plate_template =
         GST_STATIC_CAPS (SIDE_CAPS ("{RGBA, BGRA, ARGB, ABGR, RGBA64_LE}")));
 
 static const opencl::FilterElement<GstChromaKey, &GstChromaKey::plate_image,
-    &GstChromaKey::sides, &GstChromaKey::work, &GstChromaKey::member>
+    &GstChromaKey::sides, &GstChromaKey::work, &GstChromaKey::deferral>
     element = {"GstChromaKey", properties, "Chroma key", "Filter/Effect/Video",
         "Makes pixels of the key colour transparent on an OpenCL device", {},
         {gst_chroma_key_sink_event, gst_chroma_key_close, gst_chroma_key_set_formats,
@@ -809,7 +808,7 @@ static const opencl::FilterElement<GstChromaKey, &GstChromaKey::plate_image,
         opencl::drops_late_frames,
         [] (GstChromaKey *self) {
           opencl::create_members<&GstChromaKey::sides, &GstChromaKey::plate_image,
-              &GstChromaKey::member> (self);
+              &GstChromaKey::deferral> (self);
           auto notify = [] (GObject *object) { g_object_notify (object, "linear"); };
           g_signal_connect (self, "notify::mixing",
               G_CALLBACK (static_cast<void (*) (GObject *)> (notify)), nullptr);

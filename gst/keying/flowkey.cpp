@@ -32,12 +32,12 @@
 #include "iterations.hpp"
 #include "unkeyed.hpp"
 #include "input/pixelformats.hpp"
-#include "chainmember.hpp"
+#include "chaindeferral.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/flowkey.cl"
 
 namespace {
-using keying::ChainMember;
+using keying::ChainDeferral;
 using keying::Channel;
 using keying::FlowRule;
 
@@ -94,7 +94,7 @@ struct _GstFlowKey {
 
   opencl::Settings<FlowKeySettings> *settings;
   FlowKeyWork *work; /* between set_formats and close, else null */
-  ChainMember *member;
+  ChainDeferral *deferral;
   guint upstream_key; /* key colour of the chromakey upstream (0xffRRGGBB), or 0 */
 };
 
@@ -108,8 +108,8 @@ const opencl::PropertyTable<FlowKeySettings> properties = {
         "Maximum difference between neighbours over which the key spreads (1 = black to "
         "white): mean of R, G and B, or one channel",
         &FlowKeySettings::tolerance, {0, 1}, opencl::controllable},
-    {"channel", "Channel", "Component that tolerance compares", &FlowKeySettings::channel,
-        keying::channel_type, opencl::controllable},
+    {"channel", "Channel", "Colour component whose difference is compared with tolerance",
+        &FlowKeySettings::channel, keying::channel_type, opencl::controllable},
     {"limit", "Limit",
         "Maximum chroma distance from key-color (1 = full range of Cb and Cr, 0 = no "
         "limit)",
@@ -159,7 +159,7 @@ static void
 gst_flow_key_close (GstOpenCLFilter *filter)
 {
   Work::close (filter);
-  GST_FLOW_KEY (filter)->member->close ();
+  GST_FLOW_KEY (filter)->deferral->close ();
 }
 
 static void
@@ -207,7 +207,7 @@ gst_flow_key_set_formats (
   FlowKeyWork &work = Work::renew (filter);
   work.shape = keying::TileShape::best_for (context);
   work.region_rows = rows_of_region (context);
-  self->member->set_format (context, {work.info, work.info});
+  self->deferral->set_format (context, {work.info, work.info});
   create_kernels (context, work);
   return create_planes (context, work, error) && work.run.create_flags (context, error);
 }
@@ -327,8 +327,8 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   keying::KeyChain chain;
 
   keying::keep_unkeyed (output->buffer, input->buffer);
-  if (add_to_chain (self, chain) && ChainMember::is_trusted (filter))
-    return self->member->kernel ().enqueue_chain (queue, chain, input, output, error);
+  if (add_to_chain (self, chain) && ChainDeferral::is_trusted (filter))
+    return self->deferral->kernel ().enqueue_chain (queue, chain, input, output, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)
                         : iterate_planes (self, iterations, queue, error))
@@ -336,15 +336,15 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
              work.keyed.current (), queue, error);
 }
 
-static const opencl::FilterElement<GstFlowKey, &GstFlowKey::work, &GstFlowKey::member>
+static const opencl::FilterElement<GstFlowKey, &GstFlowKey::work, &GstFlowKey::deferral>
     element = {"GstFlowKey", properties, "Flowing key", "Filter/Effect/Video",
         "Extends the key over areas of even colour on an OpenCL device", {},
         {gst_flow_key_sink_event, gst_flow_key_close, gst_flow_key_set_formats,
             gst_flow_key_transform},
         [] (GstOpenCLFilterClass *klass) {
           keying::set_up_class (klass);
-          keying::ChainElement<&GstFlowKey::member, add_to_chain>::install (klass);
+          keying::ChainElement<&GstFlowKey::deferral, add_to_chain>::install (klass);
         },
-        opencl::drops_late_frames, opencl::create_members<&GstFlowKey::member>};
+        opencl::drops_late_frames, opencl::create_members<&GstFlowKey::deferral>};
 
 OPENCL_FILTER_DEFINE (flowkey, gst_flow_key, element)

@@ -86,8 +86,8 @@ const opencl::PropertyTable<KeyFillSettings> properties = {
     {"method", "Method", "Fill method", &KeyFillSettings::method, method_type,
         opencl::controllable},
     {"light-wrap", "Light wrap",
-        "Strength of the light wrap from the background (0 = none; without a colour as "
-        "the background)",
+        "Strength of light wrap, light of the background on the edges of the foreground "
+        "(0 = none; ignored if the background is a colour)",
         &KeyFillSettings::light_wrap, {0, 1}, opencl::controllable},
     {"linear", "Linear", "Composite over a background in linear light",
         &KeyFillSettings::linear, opencl::controllable},

@@ -102,24 +102,24 @@ struct _GstMatteRefine {
 
 const opencl::PropertyTable<MatteRefineSettings> properties = {
     {"subsample", "Subsample",
-        "Size of a grid cell in pixels, best the frame's width divided by that of the "
-        "coarse matte (0 = automatic, for a matte of 256 pixels along the longer side)",
+        "Subsampling factor of the guided filter, ideally frame width / matte width (0 = "
+        "automatic, for a matte of 256 pixels along the longer side)",
         &MatteRefineSettings::subsample, {0, largest_subsample}, opencl::controllable},
     {"radius", "Radius",
-        "Half the width of the guided filter's window in pixels, at least one grid cell "
-        "(0 = automatic, two cells)",
+        "Radius of the guided filter's window in pixels of the frame, at least subsample "
+        "(0 = automatic, twice subsample)",
         &MatteRefineSettings::radius, {0, largest_radius}, opencl::controllable},
     {"epsilon", "Epsilon",
-        "Variance of colour below which an area counts as even (1 = square of the "
-        "distance from black to full intensity)",
+        "Regularisation of the guided filter: edges with a smaller colour variance are "
+        "ignored (1 = full intensity squared)",
         &MatteRefineSettings::epsilon, {1e-6, 1}, opencl::controllable},
-    {"black", "Black", "Refined alpha up to which the result is 0",
+    {"black", "Black", "Refined alpha up to which pixels become transparent",
         &MatteRefineSettings::black, {0, 1 - least_contrast}, opencl::controllable},
     {"white", "White",
-        "Refined alpha from which on the result is 1 (at least 0.01 above black)",
+        "Refined alpha from which on pixels become opaque (at least 0.01 above black)",
         &MatteRefineSettings::white, {least_contrast, 1}, opencl::controllable},
     {"smoothing", "Smoothing",
-        "Part of the earlier alpha that pixels keep where nothing changes (0 = none)",
+        "Weight of the previous alpha in still areas, to reduce flicker (0 = none)",
         &MatteRefineSettings::smoothing, {0, 1}, opencl::controllable},
 };
 

@@ -73,10 +73,10 @@ struct _GstMatteShape {
 
 const opencl::PropertyTable<MatteShapeSettings> properties = {
     {"grow", "Grow",
-        "Distance in pixels that edges move outwards, also a fraction (negative = "
+        "Distance in pixels, possibly fractional, that edges move outwards (negative = "
         "inwards)",
         &MatteShapeSettings::grow, {-gdouble (farthest), farthest}, opencl::controllable},
-    {"feather", "Feather", "Width in pixels of the soft edge on both sides",
+    {"feather", "Feather", "Width of the soft edge in pixels, on each side of the edge",
         &MatteShapeSettings::feather, {0, farthest}, opencl::controllable},
     {"invert", "Invert", "Invert alpha, after all other steps",
         &MatteShapeSettings::invert, opencl::controllable},

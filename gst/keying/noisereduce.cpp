@@ -33,12 +33,12 @@
 #include "iterations.hpp"
 #include "unkeyed.hpp"
 #include "input/pixelformats.hpp"
-#include "chainmember.hpp"
+#include "chaindeferral.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/noisereduce.cl"
 
 namespace {
-using keying::ChainMember;
+using keying::ChainDeferral;
 
 struct NoiseReduceSettings {
   guint iterations = 5;
@@ -65,7 +65,7 @@ struct _GstNoiseReduce {
 
   opencl::Settings<NoiseReduceSettings> *settings;
   NoiseReduceWork *work; /* between set_formats and close, else null */
-  ChainMember *member;
+  ChainDeferral *deferral;
 };
 
 /* Properties */
@@ -87,7 +87,7 @@ static void
 gst_noise_reduce_close (GstOpenCLFilter *filter)
 {
   Work::close (filter);
-  GST_NOISE_REDUCE (filter)->member->close ();
+  GST_NOISE_REDUCE (filter)->deferral->close ();
 }
 
 static void
@@ -115,7 +115,7 @@ gst_noise_reduce_set_formats (
 
   NoiseReduceWork &work = Work::renew (filter);
   work.shape = keying::TileShape::best_for (context);
-  self->member->set_format (context, {work.info, work.info});
+  self->deferral->set_format (context, {work.info, work.info});
   create_kernels (context, work);
   return work.run.create_flags (context, error)
          && work.planes.create_buffers (
@@ -174,14 +174,14 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
   keying::KeyChain chain;
 
   keying::keep_unkeyed (output->buffer, input->buffer);
-  if (add_to_chain (self, chain) && ChainMember::is_trusted (filter))
-    return self->member->kernel ().enqueue_chain (queue, chain, input, output, error);
+  if (add_to_chain (self, chain) && ChainDeferral::is_trusted (filter))
+    return self->deferral->kernel ().enqueue_chain (queue, chain, input, output, error);
   return transform_by_planes (
       self, self->settings->committed (), input, output, queue, error);
 }
 
 static const opencl::FilterElement<GstNoiseReduce, &GstNoiseReduce::work,
-    &GstNoiseReduce::member>
+    &GstNoiseReduce::deferral>
     element = {"GstNoiseReduce", properties, "Noise reduction of keys",
         "Filter/Effect/Video",
         "Removes single keyed pixels and fills single holes on an OpenCL device", {},
@@ -189,8 +189,8 @@ static const opencl::FilterElement<GstNoiseReduce, &GstNoiseReduce::work,
             gst_noise_reduce_transform},
         [] (GstOpenCLFilterClass *klass) {
           keying::set_up_class (klass);
-          keying::ChainElement<&GstNoiseReduce::member, add_to_chain>::install (klass);
+          keying::ChainElement<&GstNoiseReduce::deferral, add_to_chain>::install (klass);
         },
-        opencl::drops_late_frames, opencl::create_members<&GstNoiseReduce::member>};
+        opencl::drops_late_frames, opencl::create_members<&GstNoiseReduce::deferral>};
 
 OPENCL_FILTER_DEFINE (noisereduce, gst_noise_reduce, element)

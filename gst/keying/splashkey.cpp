@@ -73,7 +73,7 @@ struct _GstSplashKey {
 
 const opencl::PropertyTable<SplashKeySettings> properties = {
     {"block-size", "Block size",
-        "Width and height of a block in pixels (a change refills the store)",
+        "Width and height of a block in pixels (a change resets the background)",
         &SplashKeySettings::block_size, {1, 256}, opencl::controllable},
     {"tolerance", "Tolerance",
         "Maximum mean difference of R, G and B from the stored block to count as "

@@ -55,11 +55,9 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (
-            "application/x-oct, domain = (string) wavelength, "
-            "format = (string) { U16LE, F32LE, U8, S8, S16LE, S32LE, U32LE }, samples = "
-            "(int) [ 1, max ], "
-            "lines = (int) [ 1, max ], framerate = (fraction) [ 0, max ]; " TENSORS_CAPS (
-                "")));
+            "application/x-oct, domain = (string) wavelength, format = (string) { U16LE, "
+            "F32LE, U8, S8, S16LE, S32LE, U32LE }, samples = (int) [ 1, max ], lines = "
+            "(int) [ 1, max ], framerate = (fraction) [ 0, max ]; " TENSORS_CAPS ("")));
 
 namespace {
 using npy::FrameArray;

@@ -152,7 +152,7 @@ public:
       cl_command_queue queue, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const AngioSettings &wanted) const override;
+  oct::CapsChange change_for (const AngioSettings &wanted) const override;
 
 private:
   /* Destination, weight, and whether to add to the present contents. `powers` receives
@@ -191,10 +191,10 @@ private:
   }
 };
 
-oct::DepthChange
-Angiogram::change_of (const AngioSettings &wanted) const
+oct::CapsChange
+Angiogram::change_for (const AngioSettings &wanted) const
 {
-  oct::DepthChange change;
+  oct::CapsChange change;
   change.frames = wanted.repeats;
   change.from = "CF32LE";
   change.to = "F32LE";
@@ -378,7 +378,7 @@ const opencl::PropertyTable<AngioSettings> properties = oct::joined<AngioSetting
             &AngioSettings::threshold_snr, {0, oct::most_threshold},
             opencl::controllable},
         {"projection-resolved", "Projection-resolved",
-            "Set the angiogram to 0 where it is the shadow of a vessel above",
+            "Set the angiogram to 0 in the shadow of vessels (projection artefacts)",
             &AngioSettings::projection_resolved, opencl::playing},
         {"projection-ratio", "Projection ratio",
             "Minimum normalised flow of a depth relative to the greatest one above it "

@@ -131,7 +131,7 @@ public:
       cl_command_queue queue, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const AttenuationSettings &wanted) const override;
+  oct::CapsChange change_for (const AttenuationSettings &wanted) const override;
   bool check (const AttenuationSettings &wanted, GError **error) const override;
 
 private:
@@ -158,10 +158,10 @@ private:
       GError **error);
 };
 
-oct::DepthChange
-Attenuation::change_of (const AttenuationSettings &wanted) const
+oct::CapsChange
+Attenuation::change_for (const AttenuationSettings &wanted) const
 {
-  oct::DepthChange change;
+  oct::CapsChange change;
   change.to = "F32LE";
   change.quantity = "attenuation";
   return change;
@@ -370,7 +370,7 @@ const opencl::PropertyTable<AttenuationSettings> properties = {
         "Distance between depths in micrometres (0 = depth-step of the caps)",
         &AttenuationSettings::depth_step, {0, most_length}, opencl::playing},
     {"noise-floor", "Noise floor",
-        "Level of the noise in dB, whose intensity is subtracted (-1000 = none)",
+        "Noise level in dB, subtracted as intensity (-1000 = none)",
         &AttenuationSettings::noise_floor, {oct::least_threshold, oct::most_threshold},
         opencl::playing},
     {"noise-depths", "Depths of noise",
@@ -378,16 +378,14 @@ const opencl::PropertyTable<AttenuationSettings> properties = {
         "subtracted in each frame (0 = noise-floor)",
         &AttenuationSettings::noise_depths, {0, most_depths}, opencl::playing},
     {"min-snr", "Minimum signal-to-noise ratio",
-        "Minimum ratio of signal to noise in dB, on average over 32 depths; the output "
-        "is "
-        "0 below the last depths that have it",
+        "Minimum signal-to-noise ratio in dB, averaged over 32 depths; the output is 0 "
+        "below the last depths that reach it",
         &AttenuationSettings::min_snr, {least_snr, most_snr}, opencl::playing},
     {"roll-off", "Roll-off", "Loss of sensitivity in dB per mm of depth",
         &AttenuationSettings::roll_off, {-1000, 1000}, opencl::playing},
     {"roll-off-file", "Roll-off file",
         "File with the loss of sensitivity in dB at each depth, from bin 0 on or from "
-        "the "
-        "first depth on, instead of roll-off",
+        "the first depth on, instead of roll-off",
         &AttenuationSettings::roll_off_file, opencl::playing},
     {"focus-depth", "Depth of the focus",
         "Depth of the focus in micrometres (if rayleigh-range is not 0)",
@@ -397,8 +395,8 @@ const opencl::PropertyTable<AttenuationSettings> properties = {
         "the focus (0 = no correction)",
         &AttenuationSettings::rayleigh_range, {0, most_length}, opencl::playing},
     {"end-depths", "Depths of the fit at the end",
-        "Number of depths in each of two groups at the end, whose decay determines the "
-        "light from below the end (0 = no light from below)",
+        "Number of depths in each of the last two groups of an A-line, whose decay gives "
+        "the light from below its end (0 = no light from below)",
         &AttenuationSettings::end_depths, {0, most_depths}, opencl::playing},
     {"end-attenuation", "Attenuation below the end",
         "Attenuation coefficient below the end in 1/mm (0 = from the decay)",

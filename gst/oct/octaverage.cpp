@@ -95,7 +95,7 @@ public:
       cl_command_queue queue, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const AverageSettings &wanted) const override;
+  oct::CapsChange change_for (const AverageSettings &wanted) const override;
   bool breaks (const AverageSettings &wanted) const override
   {
     return wanted.frames != in_force.frames || wanted.lines != in_force.lines
@@ -150,10 +150,10 @@ private:
       cl_command_queue queue, GError **error);
 };
 
-oct::DepthChange
-Average::change_of (const AverageSettings &wanted) const
+oct::CapsChange
+Average::change_for (const AverageSettings &wanted) const
 {
-  oct::DepthChange change;
+  oct::CapsChange change;
   if (!wanted.rolling) {
     change.frames = wanted.frames;
     change.lines = wanted.lines;

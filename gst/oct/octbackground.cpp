@@ -98,7 +98,8 @@ struct Subtraction {
   guint wide = 0; /* floats per work-item */
 };
 
-class PendingDifference : public oct::PendingDepths {
+/* Subtraction that is deferred to a following octdisplay */
+class PendingSubtraction : public oct::PendingDepths {
 public:
   std::shared_ptr<Subtraction> subtraction;
   std::shared_ptr<cl::Buffer> pattern; /* (nullable) */
@@ -111,13 +112,13 @@ public:
   /* Weight of the pattern in the kernels; 0 if there is none */
   cl_float weight_of_pattern () const { return pattern ? weight : 0; }
 
-  bool make (cl_command_queue queue, cl_mem data, gsize at, GError **error) override;
-  bool show (oct::Display &display, cl_command_queue queue, const oct::DepthOutput &image,
-      GError **error) override;
+  bool write (cl_command_queue queue, cl_mem data, gsize at, GError **error) override;
+  bool write_image (oct::Display &display, cl_command_queue queue,
+      const oct::DepthOutput &image, GError **error) override;
 };
 
 bool
-PendingDifference::make (cl_command_queue queue, cl_mem data, gsize at, GError **error)
+PendingSubtraction::write (cl_command_queue queue, cl_mem data, gsize at, GError **error)
 {
   std::lock_guard<std::mutex> guard (subtraction->launching);
   const cl_uint columns = 2 * depths;
@@ -130,7 +131,7 @@ PendingDifference::make (cl_command_queue queue, cl_mem data, gsize at, GError *
 }
 
 bool
-PendingDifference::show (oct::Display &display, cl_command_queue queue,
+PendingSubtraction::write_image (oct::Display &display, cl_command_queue queue,
     const oct::DepthOutput &image, GError **error)
 {
   const oct::DisplayInput values = {input, offset / sizeof (cl_float2), depths, lines};
@@ -167,7 +168,7 @@ public:
       cl_command_queue queue, bool &reads, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const BackgroundRemovalSettings &wanted) const override
+  oct::CapsChange change_for (const BackgroundRemovalSettings &wanted) const override
   {
     return {};
   }
@@ -349,7 +350,7 @@ PatternRemoval::defer (
   reads = finds_pattern ();
   if (reads && !find_pattern (from, queue, error))
     return nullptr;
-  auto pending = std::make_shared<PendingDifference> ();
+  auto pending = std::make_shared<PendingSubtraction> ();
   pending->subtraction = subtraction;
   if (in_force.method == Method::file)
     pending->pattern = matches_depths () ? loaded : nullptr;
@@ -370,7 +371,7 @@ PatternRemoval::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
 {
   bool reads = false;
   std::shared_ptr<oct::PendingDepths> pending = defer (from, queue, reads, error);
-  return pending && pending->make (queue, to->data, to->offset[0], error);
+  return pending && pending->write (queue, to->data, to->offset[0], error);
 }
 } // namespace
 
@@ -399,8 +400,7 @@ const opencl::PropertyTable<BackgroundRemovalSettings> properties = {
         &BackgroundRemovalSettings::recordings},
     {"segment-lines", "A-lines per segment",
         "Number of neighbouring A-lines in a segment; at each depth, the background is "
-        "the "
-        "mean of the segment with the least variance (method=minimum-variance)",
+        "the mean of the segment with the least variance (method=minimum-variance)",
         &BackgroundRemovalSettings::segment_lines, {2, most_lines}, opencl::playing},
     {"weight", "Weight",
         "Factor of the pattern in the subtraction (0 = nothing is subtracted, 1 = the "

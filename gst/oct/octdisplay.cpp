@@ -59,14 +59,14 @@ public:
       cl_command_queue queue, GError **error) override;
   /* An automatic range needs the depths in memory, so they cannot stay deferred. */
   bool can_merge () const override { return !finds_range (); }
-  bool show (oct::PendingDepths &depths, const GstOpenCLFrame *to, cl_command_queue queue,
-      GError **error) override
+  bool merge (oct::PendingDepths &depths, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error) override
   {
-    return depths.show (display, queue, image_in (to), error);
+    return depths.write_image (display, queue, image_in (to), error);
   }
 
 protected:
-  oct::DepthChange change_of (const DisplaySettings &wanted) const override;
+  oct::CapsChange change_for (const DisplaySettings &wanted) const override;
   bool check (const DisplaySettings &wanted, GError **error) const override
   {
     return wanted.range.check (error);
@@ -79,10 +79,10 @@ private:
   bool finds_range () const { return in_force.db_auto && quantity ().decibels; }
 };
 
-oct::DepthChange
-ImageDisplay::change_of (const DisplaySettings &wanted) const
+oct::CapsChange
+ImageDisplay::change_for (const DisplaySettings &wanted) const
 {
-  oct::DepthChange change;
+  oct::CapsChange change;
   change.makes_image = true;
   change.true_scale = wanted.true_scale;
   return change;
@@ -111,7 +111,7 @@ ImageDisplay::image_in (const GstOpenCLFrame *to) const
   image.offset = to->offset[0];
   image.stride = to->stride[0];
   image.depths = guint (output.depths);
-  in_force.range.set (quantity (), image);
+  in_force.range.apply_to (quantity (), image);
   return in_force.flip ? oct::flipped (image) : image;
 }
 
@@ -132,9 +132,8 @@ const opencl::PropertyTable<DisplaySettings> properties = oct::joined<DisplaySet
     {
         {"db-auto", "Automatic range",
             "Find the black and white levels from the image instead of db-min and "
-            "db-max, "
-            "smoothed over frames: one pixel in 20 is below black, one in 1000 above "
-            "white (input in decibels)",
+            "db-max, smoothed over frames: one pixel in 20 is below black, one in 1000 "
+            "above white (input in decibels)",
             &DisplaySettings::db_auto, opencl::playing},
         {"flip", "Flip", "Show the first depth in the bottom row", &DisplaySettings::flip,
             opencl::playing},

@@ -46,7 +46,7 @@
 #include <gst/opencl/core/opencl-hpp.hpp>
 
 #include "depth/depthfilter.hpp"
-#include "depth/shownkernel.hpp"
+#include "depth/depthandimagekernel.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octdoppler.cl"
@@ -87,7 +87,7 @@ struct DopplerSettings {
 };
 
 /* Kernels for small windows */
-struct FlowKernels : oct::ShownKernel {
+struct FlowKernels : oct::DepthAndImageKernel {
   const char *source = KERNELS;
   gsize block = 1, block_lines = 1; /* depths and A-lines of a work-item of `find` */
 
@@ -103,9 +103,9 @@ public:
   cl_uint depths, lines, pairs, window_depths, window_lines;
   cl_float least_power, unit;
 
-  bool make (cl_command_queue queue, cl_mem data, gsize offset, GError **error) override;
-  bool show (oct::Display &display, cl_command_queue queue, const oct::DepthOutput &image,
-      GError **error) override;
+  bool write (cl_command_queue queue, cl_mem data, gsize offset, GError **error) override;
+  bool write_image (oct::Display &display, cl_command_queue queue,
+      const oct::DepthOutput &image, GError **error) override;
 
 private:
   /* Calls `enqueue` with the kernels' arguments before those of the output. */
@@ -136,7 +136,7 @@ FlowKernels::create (GstOpenCLContext *context, GError **error)
 }
 
 bool
-PendingFlow::make (cl_command_queue queue, cl_mem data, gsize offset, GError **error)
+PendingFlow::write (cl_command_queue queue, cl_mem data, gsize offset, GError **error)
 {
   std::lock_guard<std::mutex> guard (kernels->launching);
   const gsize columns = (depths + kernels->block - 1) / kernels->block;
@@ -150,7 +150,7 @@ PendingFlow::make (cl_command_queue queue, cl_mem data, gsize offset, GError **e
 }
 
 bool
-PendingFlow::show (oct::Display &display, cl_command_queue queue,
+PendingFlow::write_image (oct::Display &display, cl_command_queue queue,
     const oct::DepthOutput &image, GError **error)
 {
   std::lock_guard<std::mutex> guard (kernels->launching);
@@ -193,7 +193,7 @@ public:
   }
 
 protected:
-  oct::DepthChange change_of (const DopplerSettings &wanted) const override;
+  oct::CapsChange change_for (const DopplerSettings &wanted) const override;
   bool check (const DopplerSettings &wanted, GError **error) const override;
   bool breaks (const DopplerSettings &wanted) const override
   {
@@ -214,10 +214,10 @@ private:
   bool sum_depths (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
 };
 
-oct::DepthChange
-Doppler::change_of (const DopplerSettings &wanted) const
+oct::CapsChange
+Doppler::change_for (const DopplerSettings &wanted) const
 {
-  oct::DepthChange change;
+  oct::CapsChange change;
   change.from = "CF32LE";
   change.to = "F32LE";
   change.quantity = wanted.quantity == Quantity::phase ? "phase" : "velocity";
@@ -315,7 +315,7 @@ Doppler::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
   if (is_small ())
-    return flow_in (from)->make (queue, to->data, to->offset[0], error);
+    return flow_in (from)->write (queue, to->data, to->offset[0], error);
   return sum_depths (from, queue, error)
          && phase_kernel.launch (queue, input.depths, input.lines, error, sums (),
              cl_uint (input.depths), cl_uint (input.lines), cl_uint (pairs ()),

@@ -180,7 +180,7 @@ public:
   }
 
 protected:
-  oct::DepthChange change_of (const DynamicSettings &wanted) const override;
+  oct::CapsChange change_for (const DynamicSettings &wanted) const override;
   bool check (const DynamicSettings &wanted, GError **error) const override;
   bool breaks (const DynamicSettings &wanted) const override
   {
@@ -193,13 +193,13 @@ private:
   guint bins_below (double frequency, double share) const;
   std::string options () const;
   std::vector<cl_float> table_values () const;
-  Dynamics dynamics () const;
+  Dynamics kernel_settings () const;
 };
 
-oct::DepthChange
-DynamicFilter::change_of (const DynamicSettings &wanted) const
+oct::CapsChange
+DynamicFilter::change_for (const DynamicSettings &wanted) const
 {
-  oct::DepthChange change;
+  oct::CapsChange change;
   change.frames = wanted.rolling ? 1 : wanted.repeats;
   change.from = "CF32LE";
   change.to = "F32LE";
@@ -297,7 +297,7 @@ DynamicFilter::options () const
 std::vector<cl_float>
 DynamicFilter::table_values () const
 {
-  const Dynamics of = dynamics ();
+  const Dynamics of = kernel_settings ();
   const guint frames = in_force.repeats;
   std::vector<cl_float> values;
   if (in_force.traits ().kernel >= kernel_of::spectrum) {
@@ -345,7 +345,7 @@ DynamicFilter::prepare (GstOpenCLContext *context, GError **error)
 }
 
 Dynamics
-DynamicFilter::dynamics () const
+DynamicFilter::kernel_settings () const
 {
   const Traits &of = in_force.traits ();
   const oct::DisplayRange &range = in_force.range;
@@ -396,10 +396,10 @@ DynamicFilter::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
           return kernel.launch (queue, depths, lines, error, repeats, powers.data,
                      powers_at, variances ())
                  && fit_means.launch (queue, depths, lines, error, variances (),
-                     cl_uint (depths), cl_uint (lines), dynamics (), table (),
+                     cl_uint (depths), cl_uint (lines), kernel_settings (), table (),
                      powers.data, powers_at, to->data, to_at, stride);
-        return kernel.launch (queue, depths, lines, error, repeats, dynamics (), table (),
-            powers.data, powers_at, to->data, to_at, stride);
+        return kernel.launch (queue, depths, lines, error, repeats, kernel_settings (),
+            table (), powers.data, powers_at, to->data, to_at, stride);
       },
       queue, error);
 }
@@ -462,15 +462,16 @@ const opencl::PropertyTable<DynamicSettings> properties = oct::joined<DynamicSet
             opencl::nested (&DynamicSettings::range, &oct::DisplayRange::db_max),
             {oct::least_db, oct::most_db}, opencl::controllable},
         {"min", "Minimum value",
-            "Value at the lower end of the hues (min and max 0 = the default range of "
-            "the quantity; RGBA)",
+            "Value shown in the first colour of colormap (min and max 0 = default range "
+            "of the quantity; RGBA)",
             opencl::nested (&DynamicSettings::range, &oct::DisplayRange::min),
             {-most_value, most_value}, opencl::controllable},
-        {"max", "Maximum value", "Value at the upper end of the hues, above min (RGBA)",
+        {"max", "Maximum value",
+            "Value shown in the last colour of colormap, above min (RGBA)",
             opencl::nested (&DynamicSettings::range, &oct::DisplayRange::max),
             {-most_value, most_value}, opencl::controllable},
         {"colormap", "Colour map",
-            "Colours of the quantity (RGBA; not for quantity=bands)",
+            "Colour map of the quantity (RGBA; not for quantity=bands)",
             &DynamicSettings::colormap, colormap_type, opencl::playing},
         {"true-scale", "True scale",
             "Set the pixel aspect ratio from the distances of A-lines and depths (RGBA)",

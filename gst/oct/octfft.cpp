@@ -228,12 +228,12 @@ const opencl::PropertyTable<FftSettings> properties = {
         "Number of depth bins of the output (0 = all from depth-start on)",
         &FftSettings::depth_count, {0, oct::most_fft_depths}, opencl::playing},
     {"refractive-index", "Refractive index",
-        "Refractive index of the sample, by which depth-step of the caps is divided (0 = "
-        "that of the stream, else 1; otherwise at least 0.1)",
+        "Refractive index of the sample, at least 0.1, by which depth-step is divided in "
+        "the output caps (0 = from the input caps, else 1)",
         &FftSettings::refractive_index, {0, 10}, opencl::playing},
     {"depth-step", "Depth step",
-        "Distance between depth bins in air in micrometres (0 = from the input caps); "
-        "depth-step of the caps is this divided by the refractive index",
+        "Distance between depth bins in micrometres in air; the output caps have it "
+        "divided by refractive-index (0 = from the input caps)",
         &FftSettings::depth_step, {0, 1e9}, opencl::playing},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres, written to the caps (0 = line-step of "

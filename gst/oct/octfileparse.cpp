@@ -67,7 +67,7 @@ struct FileParseSettings {
 };
 
 const opencl::PropertyTable<FileParseSettings> properties = {
-    {"camera", "Camera", "Camera whose spectra are output, of a recording of two cameras",
+    {"camera", "Camera", "Camera whose spectra are output (recordings of two cameras)",
         &FileParseSettings::camera, {0, 1}, opencl::ready},
     {"framerate", "Frame rate", "Frame rate for timestamps (0/1 = no timestamps)",
         &FileParseSettings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},

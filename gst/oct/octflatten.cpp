@@ -50,7 +50,7 @@
 
 #include "calibration/interpolation.hpp"
 #include "depth/depthfilter.hpp"
-#include "depth/shownkernel.hpp"
+#include "depth/depthandimagekernel.hpp"
 #include "elements.h"
 #include "shared/settingsfile.hpp"
 
@@ -74,7 +74,7 @@ struct FlattenSettings {
 /* Deferred A-lines of a frame */
 class PendingFlat : public oct::PendingDepths {
 public:
-  std::shared_ptr<oct::ShownKernel> kernels;
+  std::shared_ptr<oct::DepthAndImageKernel> kernels;
   std::string options;
   cl::Buffer weights;
   cl_mem data;
@@ -83,7 +83,7 @@ public:
   cl_uint depths, lines;
   bool on_cpu; /* a work-item moves an A-line */
 
-  bool make (cl_command_queue queue, cl_mem to, gsize at, GError **error) override
+  bool write (cl_command_queue queue, cl_mem to, gsize at, GError **error) override
   {
     std::lock_guard<std::mutex> guard (kernels->launching);
     return kernels->find.set_all (
@@ -91,8 +91,8 @@ public:
            && (on_cpu ? kernels->find.enqueue_groups (queue, {lines, 1, 1}, error)
                       : kernels->find.enqueue (queue, depths, lines, error));
   }
-  bool show (oct::Display &display, cl_command_queue queue, const oct::DepthOutput &image,
-      GError **error) override
+  bool write_image (oct::Display &display, cl_command_queue queue,
+      const oct::DepthOutput &image, GError **error) override
   {
     std::lock_guard<std::mutex> guard (kernels->launching);
     return kernels->create_show (
@@ -104,7 +104,7 @@ public:
 };
 
 struct FlattenState {
-  std::shared_ptr<oct::ShownKernel> kernels;
+  std::shared_ptr<oct::DepthAndImageKernel> kernels;
   cl::Buffer weights;
   std::string built; /* options of the kernel */
   bool on_cpu = false;
@@ -127,7 +127,7 @@ public:
   }
 
 protected:
-  oct::DepthChange change_of (const FlattenSettings &wanted) const override { return {}; }
+  oct::CapsChange change_for (const FlattenSettings &wanted) const override { return {}; }
   bool check (const FlattenSettings &wanted, GError **error) const override;
 
 private:
@@ -244,7 +244,7 @@ Flattening::prepare (GstOpenCLContext *context, GError **error)
   if (wanted == built)
     return true;
   built.clear ();
-  kernels = std::make_shared<oct::ShownKernel> ();
+  kernels = std::make_shared<oct::DepthAndImageKernel> ();
   if (!make_weights (context, taps, error)
       || !kernels->find.create (context, KERNELS, "flatten", wanted, error))
     return false;
@@ -299,7 +299,7 @@ bool
 Flattening::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  return flat_in (from)->make (queue, to->data, to->offset[0], error);
+  return flat_in (from)->write (queue, to->data, to->offset[0], error);
 }
 } // namespace
 

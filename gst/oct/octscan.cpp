@@ -127,7 +127,7 @@ public:
       cl_command_queue queue, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const ScanSettings &wanted) const override;
+  oct::CapsChange change_for (const ScanSettings &wanted) const override;
   bool check (const ScanSettings &wanted, GError **error) const override;
   bool breaks (const ScanSettings &wanted) const override;
 
@@ -144,10 +144,10 @@ private:
       GstOpenCLContext *context, bool reversed, cl::Buffer &places, GError **error) const;
 };
 
-oct::DepthChange
-Scan::change_of (const ScanSettings &wanted) const
+oct::CapsChange
+Scan::change_for (const ScanSettings &wanted) const
 {
-  oct::DepthChange change;
+  oct::CapsChange change;
   change.parts = wanted.parts;
   change.dropped = wanted.dropped ();
   change.wanted = wanted.lines;

@@ -177,28 +177,26 @@ const opencl::PropertyTable<SignalSettings> properties = {
         &SignalSettings::bit_shift, {0, 31}, opencl::playing},
     {"full-scale", "Full scale",
         "Value of samples after bit-shift from which they count as saturated (0 = "
-        "maximum "
-        "of the format; spectra)",
+        "maximum of the format; spectra)",
         &SignalSettings::full_scale, {0, G_MAXUINT}, opencl::playing},
     {"background-frames", "Background frames",
-        "Number of measured frames after which the rolling mean has forgotten most of a "
-        "frame: the weight of a new frame is at least 1 / this (spectra)",
+        "Length of the rolling mean in measured frames: a new frame has a weight of at "
+        "least 1 / this (spectra)",
         &SignalSettings::background_frames, {1, 1024}, opencl::playing},
     {"dc-depths", "DC depths",
         "Number of depth bins from zero delay on in which no peak is searched (depths)",
         &SignalSettings::dc_depths, {0, most_depths}, opencl::playing},
     {"min-snr", "Minimum SNR",
-        "Signal-to-noise ratio in dB from which the highest depth counts as a peak; "
-        "noise "
-        "alone reaches the default once in about 10 million A-scans (depths)",
+        "Minimum signal-to-noise ratio of a peak in dB; noise alone reaches the default "
+        "once in about 10 million A-scans (depths)",
         &SignalSettings::min_snr, {0, 200}, opencl::playing},
     {"roll-off", "Roll-off",
         "Collect the peaks of successive frames into a curve of sensitivity over depth. "
         "Setting it to TRUE starts a new curve (depths)",
         &SignalSettings::roll_off, opencl::playing, &SignalSettings::roll_offs},
     {"text-size", "Text size",
-        "Size of the font of the plot in pixels, at most a side of the plot "
-        "(0 = by the size of the plot)",
+        "Font size of the plot in pixels, at most a side of the plot (0 = depends on the "
+        "size of the plot)",
         &SignalSettings::text_size, {0, 1024}, opencl::playing},
 };
 

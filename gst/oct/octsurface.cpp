@@ -106,8 +106,8 @@ const opencl::PropertyTable<SurfaceSettings> properties = {
         "unknown quantities (-1000 = none)",
         &SurfaceSettings::level, {-1e9, 1e9}, opencl::playing},
     {"depth-smooth", "Depth smoothing",
-        "Number of depths in a window, odd; an edge is the difference between two "
-        "windows below and above a depth",
+        "Number of depths, odd, in each of the two windows below and above a depth, "
+        "whose difference is the edge strength",
         &SurfaceSettings::depth_smooth, {1, 101}, opencl::playing},
     {"line-smooth", "A-line smoothing",
         "Number of A-lines over which the level is averaged, odd (1 = none)",
@@ -122,7 +122,7 @@ const opencl::PropertyTable<SurfaceSettings> properties = {
         "Maximum difference in depth of adjacent A-lines, in depth bins",
         &SurfaceSettings::max_slope, {0, most_slope}, opencl::playing},
     {"ignore", "Ignore",
-        "Structures that are not taken for a surface, unless there is no other one",
+        "Structures that are not taken as the surface, unless nothing else is found",
         &SurfaceSettings::ignore, ignore_type, opencl::playing},
 };
 

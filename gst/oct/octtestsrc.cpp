@@ -190,9 +190,9 @@ const opencl::PropertyTable<OctTestSettings> properties = {
         "Motion of the eye along each axis in micrometres rms (pattern=tissue)",
         &OctTestSettings::motion, {0, 1000}, opencl::playing, tables},
     {"curvature", "Curvature",
-        "Displacement of A-lines by the scanner's optical path in depth bins: "
-        "coefficients of x, y, x^2, x y, y^2, x^3 ... where x and y are -1 to 1 over the "
-        "A-lines and B-scans, \"<5, -3, 8>\" (pattern=tissue, flat)",
+        "Displacement of A-lines in depth bins, as coefficients of x, y, x^2, x y, y^2, "
+        "x^3 … with x and y from -1 to 1 over A-lines and B-scans, \"<5, -3, 8>\" "
+        "(pattern=tissue, flat)",
         &OctTestSettings::curvature, opencl::ready, tables},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres (0 = A-lines cover 3 mm; "

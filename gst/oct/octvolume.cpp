@@ -738,8 +738,8 @@ const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSetti
             "after its last one (ignored for en face projections, see emit)",
             &VolumeSettings::live, opencl::playing},
         {"lost-rows", "Lost rows",
-            "Rows of lost B-scans in an en face projection that is output after each "
-            "B-scan",
+            "Content of the rows of lost B-scans (en face projection that is output "
+            "after each B-scan)",
             &VolumeSettings::lost_rows, lost_rows_type, opencl::ready},
         {"projection", "Projection",
             "Projection over the depths of the slab for each en face pixel",

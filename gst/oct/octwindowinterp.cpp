@@ -754,7 +754,7 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
          && read_spectra (work, input, queue, spectra.raw, error)
          && take_frame_background (self, input->buffer, spectra, error)
          && find_background (self, spectra, queue, error)
-         && spectra.make (queue, output->data, output->offset[0], error);
+         && spectra.write (queue, output->data, output->offset[0], error);
 }
 
 /* --- deferring the work to a directly following octfft --- */
@@ -834,8 +834,7 @@ static const opencl::FilterElement<GstOctWindowInterp, &GstOctWindowInterp::prep
     element = {"GstOctWindowInterp", oct::window_interp_properties,
         "OCT resampling and windowing", "Filter/Converter/OCT",
         "Resamples raw OCT spectra to even wavenumbers and applies a window, on an "
-        "OpenCL "
-        "device",
+        "OpenCL device",
         {&sink_template, &src_template},
         {gst_oct_window_interp_transform_caps, gst_oct_window_interp_query,
             gst_oct_window_interp_sink_event, gst_oct_window_interp_open,

@@ -403,7 +403,7 @@ Reducer::create_passes (
 }
 
 bool
-Reducer::create_sums (
+Reducer::create_chunk_sums (
     GstOpenCLContext *context, const ReductionPass::Request &request, GError **error)
 {
   ReductionPass::Request sum = request;
@@ -430,7 +430,7 @@ Reducer::create (GstOpenCLContext *context, Reduction reduction,
   const gint64 count = shape.rows () * shape.columns () - (centred ? ddof : 0);
   const ReductionPass::Request request = {reduction,
       types_of (reduction, stored, written), shape, std::max (count, gint64 (0))};
-  return (!centred || create_sums (context, request, error))
+  return (!centred || create_chunk_sums (context, request, error))
          && create_passes (context, request, error);
 }
 
@@ -451,7 +451,7 @@ Reducer::enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset,
 /* --- cumulative sums --- */
 
 gint64
-Scanner::vectors () const
+CumulativeSum::vectors () const
 {
   return length_in_vectors (shape.kept[0].length, lanes)
          * (shape.kept_count () / shape.kept[0].length);
@@ -460,7 +460,7 @@ Scanner::vectors () const
 /* On a GPU, a work-group takes a line whose elements are contiguous. Elsewhere a work-item
  * takes a line or a vector of lines. Lines are divided if there are too few of them. */
 void
-Scanner::choose_groups (GstOpenCLContext *context)
+CumulativeSum::choose_groups (GstOpenCLContext *context)
 {
   const bool cpu = opencl::is_cpu (context);
   const gint64 length = shape.columns ();
@@ -483,7 +483,7 @@ Scanner::choose_groups (GstOpenCLContext *context)
 }
 
 bool
-Scanner::create_sums (GstOpenCLContext *context, GError **error)
+CumulativeSum::create_chunk_sums (GstOpenCLContext *context, GError **error)
 {
   ReductionPass::Request request = {
       Reduction::sum, types, packed_output (shape), shape.columns ()};
@@ -495,7 +495,7 @@ Scanner::create_sums (GstOpenCLContext *context, GError **error)
 }
 
 bool
-Scanner::create_kernel (GstOpenCLContext *context, GError **error)
+CumulativeSum::create_kernel (GstOpenCLContext *context, GError **error)
 {
   std::vector<cl_long> table;
   for (const ReductionDimension &dimension : shape.kept)
@@ -512,7 +512,7 @@ Scanner::create_kernel (GstOpenCLContext *context, GError **error)
 }
 
 bool
-Scanner::create (GstOpenCLContext *context, opencl::NumberType stored,
+CumulativeSum::create (GstOpenCLContext *context, opencl::NumberType stored,
     opencl::NumberType written, const ArrayLayout &input, const ArrayLayout &output,
     gsize axis, GError **error)
 {
@@ -522,7 +522,7 @@ Scanner::create (GstOpenCLContext *context, opencl::NumberType stored,
   shape = make_shape (input, reduced);
   axis_output = output.strides[axis];
   choose_groups (context);
-  if (chunks.count > 1 && !create_sums (context, error))
+  if (chunks.count > 1 && !create_chunk_sums (context, error))
     return false;
   if (!create_kernel (context, error))
     return false;
@@ -535,7 +535,7 @@ Scanner::create (GstOpenCLContext *context, opencl::NumberType stored,
 }
 
 bool
-Scanner::enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset,
+CumulativeSum::enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset,
     cl_mem output, gint64 output_offset, GError **error)
 {
   const bool is_chunked = chunks.count > 1;

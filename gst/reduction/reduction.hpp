@@ -152,7 +152,7 @@ public:
 private:
   bool create_passes (
       GstOpenCLContext *context, const ReductionPass::Request &request, GError **error);
-  bool create_sums (
+  bool create_chunk_sums (
       GstOpenCLContext *context, const ReductionPass::Request &request, GError **error);
   bool create_in_two (GstOpenCLContext *context, const ReductionPass::Request &request,
       const ReductionParts &parts, GError **error);
@@ -170,7 +170,8 @@ private:
 
 /* --- cumulative sums --- */
 
-class Scanner {
+/* Cumulative sum along one axis */
+class CumulativeSum {
 public:
   /* Both arrays have the same lengths. */
   bool create (GstOpenCLContext *context, opencl::NumberType stored,
@@ -183,7 +184,7 @@ public:
 
 private:
   void choose_groups (GstOpenCLContext *context);
-  bool create_sums (GstOpenCLContext *context, GError **error);
+  bool create_chunk_sums (GstOpenCLContext *context, GError **error);
   bool create_kernel (GstOpenCLContext *context, GError **error);
   gint64 vectors () const;
 

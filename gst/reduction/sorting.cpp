@@ -80,7 +80,7 @@ static const gint64 run_length = 16; /* RUN of order.cl */
 
 /* A quantile lies between two elements in order. */
 bool
-Sorter::create_places (GstOpenCLContext *context, const Request &request,
+Sorter::create_quantiles (GstOpenCLContext *context, const Request &request,
     NumberType computed, GError **error)
 {
   std::vector<cl_uint> whole;
@@ -102,7 +102,7 @@ Sorter::create_kernels (GstOpenCLContext *context, const Request &request,
       "store_values", "store_positions", "store_quantiles"};
   const std::string order = options (types) + macro ("LARGEST", request.descending)
                             + macro ("HAS_CHOSEN", sorted < length);
-  if (interpolates && !create_places (context, request, types.computed, error))
+  if (interpolates && !create_quantiles (context, request, types.computed, error))
     return false;
   split = 256;
   while (split > 1 && (on_cpu || split > opencl::largest_group (context)))

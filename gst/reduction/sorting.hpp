@@ -54,7 +54,7 @@ public:
 private:
   bool create_kernels (GstOpenCLContext *context, const Request &request,
       const ReductionTypes &types, GError **error);
-  bool create_places (GstOpenCLContext *context, const Request &request,
+  bool create_quantiles (GstOpenCLContext *context, const Request &request,
       opencl::NumberType computed, GError **error);
   bool enqueue_merges (cl_command_queue queue, GError **error);
 

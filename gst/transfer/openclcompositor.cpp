@@ -164,12 +164,12 @@ const opencl::PropertyTable<CompositorSettings> properties = {
     /**
      * GstOpenCLCompositor:zero-size-is-unscaled:
      *
-     * A width or height of 0 is that of the input (otherwise it hides the input).
+     * Use the input's width or height where a pad's is 0, instead of hiding the pad.
      *
      * Since: 0.4
      */
     {"zero-size-is-unscaled", "Zero size is unscaled",
-        "A width or height of 0 is that of the input (otherwise it hides the input)",
+        "Use the input's width or height where a pad's is 0, instead of hiding the pad",
         &CompositorSettings::zero_is_unscaled, opencl::playing},
     /**
      * GstOpenCLCompositor:ignore-inactive-pads:

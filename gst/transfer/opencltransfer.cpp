@@ -362,8 +362,7 @@ gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *qu
   if (priv->to == Memory::GL && !priv->takes_pool) {
     GST_ELEMENT_ERROR (transform, RESOURCE, NOT_FOUND,
         ("No element downstream has an OpenGL context for textures: let an element of "
-         "OpenGL "
-         "follow, such as glimagesink."),
+         "OpenGL follow, such as glimagesink."),
         (nullptr));
     return FALSE;
   }

@@ -1,4 +1,4 @@
-/* Functions that the files of all systems share
+/* File functions that all operating systems share
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

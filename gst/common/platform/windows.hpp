@@ -1,4 +1,4 @@
-/* Texts of Windows
+/* Converts strings and error codes of Windows
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -383,7 +383,7 @@ declaration (const Operand &operand, bool is_const)
 
 /* Declares a pointer to the first element of the work-item. */
 std::string
-pointer (const Operand &operand, gsize rank, bool is_const)
+declare_pointer (const Operand &operand, gsize rank, bool is_const)
 {
   const std::string type = opencl::info_of (operand.array.type).opencl;
   const std::string access = is_const ? "__global const " : "__global ";
@@ -554,8 +554,8 @@ source_of (const Plan &plan, std::string &source, GError **error)
            + "__kernel void\nexpression (" + parameters_of (plan) + ")\n{\n"
            + indices_of (plan);
   for (const Operand &operand : plan.operands)
-    source += pointer (operand, rank, true);
-  source += pointer (plan.output, rank, false) + body_of (plan) + "}\n";
+    source += declare_pointer (operand, rank, true);
+  source += declare_pointer (plan.output, rank, false) + body_of (plan) + "}\n";
   return true;
 }
 

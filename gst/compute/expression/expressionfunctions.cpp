@@ -25,7 +25,7 @@ call_of (const std::string &name, const Arguments &arguments, const char *type)
 }
 
 Arguments
-integers_of (const Arguments &arguments)
+to_integers (const Arguments &arguments)
 {
   Arguments integers;
   for (const Value &argument : arguments)
@@ -36,20 +36,20 @@ integers_of (const Arguments &arguments)
 /* --- floating-point --- */
 
 Value
-of_reals (const std::string &name, const Arguments &arguments)
+call_real (const std::string &name, const Arguments &arguments)
 {
   return real_value (call_of (name, arguments, "real"));
 }
 
 /* OpenCL C has these functions only for float. */
 Value
-of_floats (const std::string &name, const Arguments &arguments)
+call_float (const std::string &name, const Arguments &arguments)
 {
   return real_value ("((real) " + call_of (name, arguments, "float") + ")");
 }
 
 Value
-of_real_and_int (const std::string &name, const Arguments &arguments)
+call_real_int (const std::string &name, const Arguments &arguments)
 {
   const Value power = cast_saturated (arguments[1], NumberType::i32, "trunc");
   return real_value (
@@ -57,13 +57,13 @@ of_real_and_int (const std::string &name, const Arguments &arguments)
 }
 
 Value
-rounded (const std::string &name, const Arguments &arguments)
+call_rounding (const std::string &name, const Arguments &arguments)
 {
-  return arguments[0].is_real () ? of_reals (name, arguments) : arguments[0];
+  return arguments[0].is_real () ? call_real (name, arguments) : arguments[0];
 }
 
 Value
-exponent (const std::string &name, const Arguments &arguments)
+call_ilogb (const std::string &name, const Arguments &arguments)
 {
   return value_of_type (NumberType::i32, call_of (name, arguments, "real"));
 }
@@ -78,28 +78,28 @@ not_a_number (const std::string &, const Arguments &arguments)
 
 /* The functions of expression.clh for complex numbers end in _real2. */
 Value
-of_complex (const std::string &name, const Arguments &arguments)
+call_complex (const std::string &name, const Arguments &arguments)
 {
   return arguments[0].is_complex ()
              ? complex_value (call_of (name + "_real2", arguments, "real2"))
-             : of_reals (name, arguments);
+             : call_real (name, arguments);
 }
 
 Value
-part_of (const std::string &name, const Arguments &arguments)
+complex_part (const std::string &name, const Arguments &arguments)
 {
   if (arguments[0].is_complex () && name == "conj")
-    return of_complex (name, arguments);
+    return call_complex (name, arguments);
   if (arguments[0].is_complex ())
     return real_value (call_of (name + "_real2", arguments, "real2"));
-  return name == "angle"  ? of_reals ("atan2", {integer_constant (0), arguments[0]})
+  return name == "angle"  ? call_real ("atan2", {integer_constant (0), arguments[0]})
          : name == "abs"  ? magnitude (arguments[0])
          : name == "imag" ? integer_constant (0)
                           : arguments[0];
 }
 
 Value
-complex_of (const std::string &, const Arguments &arguments)
+make_complex (const std::string &, const Arguments &arguments)
 {
   return complex_value (call_of ("(real2)", arguments, "real"));
 }
@@ -107,14 +107,14 @@ complex_of (const std::string &, const Arguments &arguments)
 /* --- relational --- */
 
 Value
-tested (const std::string &name, const Arguments &arguments)
+call_predicate (const std::string &name, const Arguments &arguments)
 {
   return integer_value (0, 1, "(" + call_of (name, arguments, "real") + " != 0)");
 }
 
 /* Integers are compared without a conversion to floating point. */
 Value
-compared (const std::string &name, const Arguments &arguments)
+call_comparison (const std::string &name, const Arguments &arguments)
 {
   static constexpr struct {
     const char *name, *symbol;
@@ -139,19 +139,19 @@ compared (const std::string &name, const Arguments &arguments)
 /* --- integers --- */
 
 Value
-of_longs (const std::string &name, const Arguments &arguments)
+call_long (const std::string &name, const Arguments &arguments)
 {
-  const Arguments integers = integers_of (arguments);
+  const Arguments integers = to_integers (arguments);
   const bool is_unsigned = common_kind (integers) == Value::UNSIGNED;
   const std::string call = call_of (name, integers, is_unsigned ? "ulong" : "long");
   return value_of_type (is_unsigned ? NumberType::u64 : NumberType::i64, call);
 }
 
 Value
-counted (const std::string &name, const Arguments &arguments)
+count_bits (const std::string &name, const Arguments &arguments)
 {
   return integer_value (
-      0, 64, "((int) " + call_of (name, integers_of (arguments), "ulong") + ")");
+      0, 64, "((int) " + call_of (name, to_integers (arguments), "ulong") + ")");
 }
 
 /* Returns 1 if the highest bit is set. */
@@ -159,19 +159,19 @@ Value
 sign_bit (const std::string &name, const Arguments &arguments)
 {
   return integer_value (
-      0, 1, "(" + call_of (name, integers_of (arguments), "long") + " != 0)");
+      0, 1, "(" + call_of (name, to_integers (arguments), "long") + " != 0)");
 }
 
 Value
-of_ints (const std::string &name, const Arguments &arguments)
+call_int (const std::string &name, const Arguments &arguments)
 {
-  return value_of_type (NumberType::i32, call_of (name, integers_of (arguments), "int"));
+  return value_of_type (NumberType::i32, call_of (name, to_integers (arguments), "int"));
 }
 
 Value
-joined (const std::string &name, const Arguments &arguments)
+call_upsample (const std::string &name, const Arguments &arguments)
 {
-  const Arguments integers = integers_of (arguments);
+  const Arguments integers = to_integers (arguments);
   return value_of_type (NumberType::i64,
       name + " ((int) " + integers[0].text + ", (uint) " + integers[1].text + ")");
 }
@@ -179,32 +179,32 @@ joined (const std::string &name, const Arguments &arguments)
 /* --- of any numbers --- */
 
 Value
-of_extremes (const std::string &name, const Arguments &arguments)
+min_or_max (const std::string &name, const Arguments &arguments)
 {
   return name == "min" ? smaller (arguments[0], arguments[1])
                        : larger (arguments[0], arguments[1]);
 }
 
 Value
-clamped (const std::string &, const Arguments &arguments)
+call_clamp (const std::string &, const Arguments &arguments)
 {
   return smaller (larger (arguments[0], arguments[1]), arguments[2]);
 }
 
 Value
-of_difference (const std::string &, const Arguments &arguments)
+abs_diff (const std::string &, const Arguments &arguments)
 {
   return distance_between (arguments[0], arguments[1]);
 }
 
 Value
-selected (const std::string &, const Arguments &arguments)
+opencl_select (const std::string &, const Arguments &arguments)
 {
   return choose (arguments[2], arguments[1], arguments[0]);
 }
 
 Value
-chosen (const std::string &, const Arguments &arguments)
+numpy_where (const std::string &, const Arguments &arguments)
 {
   return choose (arguments[0], arguments[1], arguments[2]);
 }
@@ -217,43 +217,43 @@ struct Group {
 };
 
 constexpr Group groups[] = {
-    {{1, of_reals},
+    {{1, call_real},
         " acos acosh acospi asin asinh asinpi atan atanh atanpi cbrt cos cosh cospi "
         "degrees erf erfc exp2 exp10 expm1 fabs length lgamma log2 log10 log1p logb "
         "normalize radians rsqrt sign sin sinh sinpi tan tanh tanpi tgamma "},
-    {{2, of_reals},
+    {{2, call_real},
         " atan2 atan2pi copysign distance dot fdim fmax fmin fmod hypot maxmag minmag "
         "nextafter pow powr remainder step "},
-    {{3, of_reals}, " fma mad mix smoothstep "},
-    {{1, of_floats},
+    {{3, call_real}, " fma mad mix smoothstep "},
+    {{1, call_float},
         " fast_length fast_normalize half_cos half_exp half_exp2 half_exp10 half_log "
         "half_log2 half_log10 half_recip half_rsqrt half_sin half_sqrt half_tan "
         "native_cos native_exp native_exp2 native_exp10 native_log native_log2 "
         "native_log10 native_recip native_rsqrt native_sin native_sqrt native_tan "},
-    {{2, of_floats}, " fast_distance half_divide half_powr native_divide native_powr "},
-    {{2, of_real_and_int}, " ldexp pown rootn "},
-    {{1, rounded}, " ceil floor rint round trunc "},
-    {{1, exponent}, " ilogb "},
+    {{2, call_float}, " fast_distance half_divide half_powr native_divide native_powr "},
+    {{2, call_real_int}, " ldexp pown rootn "},
+    {{1, call_rounding}, " ceil floor rint round trunc "},
+    {{1, call_ilogb}, " ilogb "},
     {{1, not_a_number}, " nan "},
-    {{1, tested}, " isfinite isinf isnan isnormal signbit "},
-    {{2, tested}, " isordered isunordered "},
-    {{2, compared},
+    {{1, call_predicate}, " isfinite isinf isnan isnormal signbit "},
+    {{2, call_predicate}, " isordered isunordered "},
+    {{2, call_comparison},
         " isequal isnotequal isgreater isgreaterequal isless islessequal islessgreater "},
-    {{2, of_longs}, " add_sat hadd mul_hi rhadd rotate sub_sat "},
-    {{3, of_longs}, " bitselect mad_hi mad_sat "},
-    {{1, counted}, " clz popcount "},
+    {{2, call_long}, " add_sat hadd mul_hi rhadd rotate sub_sat "},
+    {{3, call_long}, " bitselect mad_hi mad_sat "},
+    {{1, count_bits}, " clz popcount "},
     {{1, sign_bit}, " all any "},
-    {{2, of_ints}, " mul24 "},
-    {{3, of_ints}, " mad24 "},
-    {{2, joined}, " upsample "},
-    {{2, of_extremes}, " max min "},
-    {{3, clamped}, " clamp "},
-    {{2, complex_of}, " complex "},
-    {{1, of_complex, true}, " exp log sqrt "},
-    {{1, part_of, true}, " abs angle conj imag real "},
-    {{2, of_difference}, " abs_diff "},
-    {{3, selected, true}, " select "},
-    {{3, chosen, true}, " where "},
+    {{2, call_int}, " mul24 "},
+    {{3, call_int}, " mad24 "},
+    {{2, call_upsample}, " upsample "},
+    {{2, min_or_max}, " max min "},
+    {{3, call_clamp}, " clamp "},
+    {{2, make_complex}, " complex "},
+    {{1, call_complex, true}, " exp log sqrt "},
+    {{1, complex_part, true}, " abs angle conj imag real "},
+    {{2, abs_diff}, " abs_diff "},
+    {{3, opencl_select, true}, " select "},
+    {{3, numpy_where, true}, " where "},
 };
 
 /* --- functions with a type in their name --- */

@@ -5,7 +5,7 @@
 #include "expression.hpp"
 
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/reduction/product.hpp>
+#include <gst/reduction/matmul.hpp>
 
 namespace compute {
 namespace {
@@ -217,9 +217,9 @@ task_of_product (const std::string &expression, const ExpressionDevice &device,
   gsize batches = 1;
   for (gsize length : product.batch)
     batches *= length;
-  const ProductKernel how ({device.is_cpu, device.float_lanes, device.largest_group},
+  const MatmulKernel how ({device.is_cpu, device.float_lanes, device.largest_group},
       whole.type, a.rows, b.columns, batches, product.batch.size ());
-  gchar *text = gst_opencl_source_of_resource (PRODUCT_KERNELS, error);
+  gchar *text = gst_opencl_source_of_resource (MATMUL_KERNELS, error);
   if (!text)
     return false;
   const double flop = 2.0 * double (a.columns) * double (whole.count ());

@@ -121,8 +121,7 @@ FrameImage::make (GstOpenCLContext *context, const Stream &stream,
   image->is_written = parameter.is_written ();
   if (parameter.type != "image2d_t") {
     fail (error, "The argument \"" + parameter.text ()
-                     + "\" has an unsupported type, "
-                       "expected image2d_t or a pointer");
+                     + "\" has an unsupported type, expected image2d_t or a pointer");
     return nullptr;
   }
   if (!image->find_format (stream, parameter, as_integers, error)
@@ -288,11 +287,11 @@ make_sampler (GstOpenCLContext *context, const Parameter &parameter, const GValu
   for (std::string part; std::getline (parts, part, '+');) {
     const auto found = words.find (part);
     if (found == words.end ())
-      return fail (error, "The argument \"" + parameter.text ()
-                              + "\" needs words such as linear+clamp-to-edge in "
-                                "`arguments` (nearest, linear, clamp, clamp-to-edge, "
-                                "repeat, mirrored-repeat, normalized); or declare "
-                                "a constant sampler_t in the program");
+      return fail (
+          error, "The argument \"" + parameter.text ()
+                     + "\" needs words such as linear+clamp-to-edge in `arguments` "
+                       "(nearest, linear, clamp, clamp-to-edge, repeat, mirrored-repeat, "
+                       "normalized); or declare a constant sampler_t in the program");
     const bool is_filter = part == "nearest" || part == "linear";
     (is_filter ? filter : part == "normalized" ? normalized : addressing) = found->second;
   }

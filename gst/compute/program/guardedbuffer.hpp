@@ -1,4 +1,4 @@
-/* Copy of an array between guards that show writes outside of it
+/* Copy of an array between guard areas, to detect writes out of bounds
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

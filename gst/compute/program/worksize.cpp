@@ -161,13 +161,12 @@ parse_sizes (const char *property, const std::string &text, const FindLength &fi
     sizes.push_back (value);
   }
   return reason.empty ()
-         || fail (
-             error, std::string (property) + "=\"" + text
-                        + "\": expected one to three sizes above 0, such as "
-                          "\"width/4,(height+15)/16*16\", of numbers, width, height, "
-                          "pixels, count, shape0 … shape3 or, with the name of an "
-                          "array, input_width; "
-                        + reason);
+         || fail (error,
+             std::string (property) + "=\"" + text
+                 + "\": expected one to three sizes above 0, such as "
+                   "\"width/4,(height+15)/16*16\", of numbers, width, height, pixels, "
+                   "count, shape0 … shape3 or, with the name of an array, input_width; "
+                 + reason);
 }
 
 /* --- work-groups --- */

@@ -1,4 +1,4 @@
-/* A network as operations on values of known shapes
+/* Graph of a network: operations on values of known shapes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -478,8 +478,8 @@ Lowering::elementwise (const char *name, const std::vector<ValueId> &inputs,
     if (const Array *array = constant (id))
       constants.push_back (array);
     if (value (id).type != value (inputs[0]).type) {
-      fail (error, "operands of types %s and %s", info_of (value (inputs[0]).type).name,
-          info_of (value (id).type).name);
+      fail (error, "the operands differ in type: %s and %s",
+          info_of (value (inputs[0]).type).name, info_of (value (id).type).name);
       return no_value;
     }
   }

@@ -1,4 +1,4 @@
-/* Makes a graph of a model for certain input shapes
+/* Lowers an ONNX model to a graph of operations, for given input shapes
  *
  * One function for each operator of ONNX (operators/) checks attributes and shapes and adds
  * operations. Functions of Lowering that get constants compute their result on the host, so

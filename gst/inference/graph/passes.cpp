@@ -364,7 +364,7 @@ samples_of (const Graph &graph, const Operation &operation, const Array &samples
 
 /* The activation whose values an operation has at `count` samples. (nullable) */
 const ElementOp *
-activation_at (
+match_activation (
     const Graph &graph, const Operation &operation, gint64 count, ValueId &operand)
 {
   const double tolerance = 2e-6;
@@ -395,9 +395,9 @@ find_activation (const Graph &graph, Operation &operation)
 {
   ValueId operand;
   const gint64 few = 3, many = 17;
-  if (!activation_at (graph, operation, few, operand))
+  if (!match_activation (graph, operation, few, operand))
     return;
-  if (const ElementOp *op = activation_at (graph, operation, many, operand)) {
+  if (const ElementOp *op = match_activation (graph, operation, many, operand)) {
     operation.what = ElementwiseOp{{{op, {0}, {}, ElementType::f32, ElementType::f32}}};
     operation.inputs = {operand};
   }

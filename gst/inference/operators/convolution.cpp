@@ -43,7 +43,7 @@ check_operands (Lowering &l, gint64 channels_of_weights, gint64 groups, gint64 f
 {
   const Shape &input = l.shape (l.input (0)), &weights = l.shape (l.input (1));
   if (input.size () != weights.size () || input.size () < 3)
-    return l.fail (error, "the weights have another number of dimensions");
+    return l.fail (error, "input and weights differ in rank");
   if (input[1] != channels_of_weights || filters % groups != 0 || input[1] % groups != 0)
     return l.fail (error, "the weights do not fit the channels of the input");
   if (l.has (2) && l.shape (l.input (2)) != Shape{filters})
@@ -79,7 +79,7 @@ conv (Lowering &l, GError **error)
   WindowAttributes attributes;
   Shape lengths;
   if (weights.size () < 3 || groups < 1 || groups > (1 << 24))
-    return l.fail (error, "group %" G_GINT64_FORMAT, groups);
+    return l.fail (error, "unsupported group %" G_GINT64_FORMAT, groups);
   if (!check_operands (l, weights[1] * groups, groups, weights[0], error)
       || !read_window_attributes (l, from, spatial (weights), attributes, error)
       || !output_lengths (l, from, attributes, false, lengths, error))
@@ -252,7 +252,7 @@ conv_transpose (Lowering &l, GError **error)
   WindowAttributes attributes;
   Shape lengths;
   if (weights.size () < 3 || groups < 1 || groups > (1 << 24))
-    return l.fail (error, "group %" G_GINT64_FORMAT, groups);
+    return l.fail (error, "unsupported group %" G_GINT64_FORMAT, groups);
   if (!check_operands (l, weights[0], groups, weights[1] * groups, error)
       || !read_window_attributes (l, from, spatial (weights), attributes, error))
     return false;
@@ -262,7 +262,7 @@ conv_transpose (Lowering &l, GError **error)
   extra.resize (attributes.rank (), 0);
   for (const gint64 lines : extra)
     if (lines < 0 || lines > (1 << 24))
-      return l.fail (error, "output_padding %" G_GINT64_FORMAT, lines);
+      return l.fail (error, "unsupported output_padding %" G_GINT64_FORMAT, lines);
   if (!read_transposed_padding (l, from, attributes, extra, lengths, error))
     return false;
   const Shape to = joined (from[0], weights[1] * groups, lengths);

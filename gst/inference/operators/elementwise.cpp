@@ -187,7 +187,7 @@ gelu (Lowering &l, GError **error)
 {
   const std::string mode = l.node ().text ("approximate", "none");
   if (mode != "none" && mode != "tanh")
-    return l.fail (error, "approximate=%s", mode.c_str ());
+    return l.fail (error, "unsupported approximate=%s", mode.c_str ());
   return Formula (l, error).give (
       l.elementwise (mode == "none" ? "Gelu" : "GeluTanh", {l.input (0)}, error));
 }

@@ -129,7 +129,7 @@ read_reduction (Lowering &l, IndexOp &what, GError **error)
     what.kind = kind;
     return true;
   }
-  return l.fail (error, "reduction %s", wanted.c_str ());
+  return l.fail (error, "unsupported reduction %s", wanted.c_str ());
 }
 
 /* GatherElements, ScatterElements and Scatter: an index for each element */
@@ -168,7 +168,7 @@ blocks (Lowering &l, GError **error)
     return false;
   if (places.empty () || batch < 0
       || batch >= gint64 (std::min (places.size (), data.size ())))
-    return l.fail (error, "batch_dims %" G_GINT64_FORMAT, batch);
+    return l.fail (error, "unsupported batch_dims %" G_GINT64_FORMAT, batch);
   const gint64 chosen = places.back ();
   if (chosen < 1 || chosen > gint64 (data.size ()) - batch
       || !std::equal (places.begin (), places.begin () + batch, data.begin ()))
@@ -416,7 +416,7 @@ extreme (Lowering &l, GError **error)
     return false;
   const gint64 length = std::exchange (to[gsize (axis)], 1);
   if (length < 1)
-    return l.fail (error, "no elements");
+    return l.fail (error, "the input has no elements");
   if (last)
     data = reversed (l, data, axis, error);
   ValueId result = no_value;

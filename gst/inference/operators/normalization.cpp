@@ -140,7 +140,7 @@ local_response_normalization (Lowering &l, GError **error)
   const ElementType type = l.value (data).type;
   const gint64 size = l.node ().integer ("size", 0), channels = from[1];
   if (size < 1 || count_of (from) == 0)
-    return l.fail (error, "size %" G_GINT64_FORMAT, size);
+    return l.fail (error, "unsupported size %" G_GINT64_FORMAT, size);
   /* Channels farther away are zeros. */
   const gint64 before = std::min ((size - 1) / 2, channels - 1),
                after = std::min (size / 2, channels - 1);
@@ -173,7 +173,7 @@ group_normalization (Lowering &l, GError **error)
   const Shape from = l.shape (data);
   const gint64 groups = l.node ().integer ("num_groups", 0);
   if (from.size () < 3 || groups < 1 || from[1] % groups != 0 || count_of (from) == 0)
-    return l.fail (error, "%" G_GINT64_FORMAT " groups", groups);
+    return l.fail (error, "unsupported num_groups %" G_GINT64_FORMAT, groups);
   const Shape rows = {from[0], groups, count_of (from) / (from[0] * groups)};
   Formula f (l, error);
   const ValueId x =
@@ -215,7 +215,7 @@ lp_normalization (Lowering &l, GError **error)
   const gint64 p = l.node ().integer ("p", 2);
   gint64 axis = l.node ().integer ("axis", -1);
   if (p != 1 && p != 2)
-    return l.fail (error, "p=%" G_GINT64_FORMAT, p);
+    return l.fail (error, "unsupported p=%" G_GINT64_FORMAT, p);
   if (!l.normalize_axis (axis, reduced.size (), error))
     return false;
   reduced[gsize (axis)] = true;

@@ -115,7 +115,7 @@ read_window_attributes (Lowering &l, const Shape &input, const Shape &window,
   if (automatic == "NOTSET" || automatic.empty ())
     return true;
   if (automatic != "VALID" && automatic != "SAME_UPPER" && automatic != "SAME_LOWER")
-    return l.fail (error, "auto_pad %s", automatic.c_str ());
+    return l.fail (error, "unsupported auto_pad %s", automatic.c_str ());
   for (gsize d = 0; d < rank; d++) {
     const gint64 length = input[d + 2], stride = attributes.stride[d];
     const gint64 outputs = (length + stride - 1) / stride;

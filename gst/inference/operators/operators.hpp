@@ -1,4 +1,4 @@
-/* Operators of ONNX by name, and the attributes that windows share
+/* Table of the ONNX operators, and common attributes of convolution and pooling
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

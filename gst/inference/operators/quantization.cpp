@@ -64,7 +64,7 @@ blocks (
   Shape shape = l.shape (id), repeated;
   const gint64 count = shape.size () == of.size () ? shape[axis] : 0;
   if (block > of[axis] || count != (of[axis] + block - 1) / block) {
-    l.fail (error, "scales of shape %s for blocks of %" G_GINT64_FORMAT,
+    l.fail (error, "scales of shape %s do not fit blocks of %" G_GINT64_FORMAT,
         text_of (shape).c_str (), block);
     return no_value;
   }
@@ -107,8 +107,8 @@ spread (
   }
   if (own.size () == of.size ()) /* of rows or columns of matrices */
     return id;
-  l.fail (error, "a scale or zero point of shape %s for %s", text_of (own).c_str (),
-      text_of (of).c_str ());
+  l.fail (error, "a scale or zero point of shape %s does not fit %s",
+      text_of (own).c_str (), text_of (of).c_str ());
   return no_value;
 }
 
@@ -127,8 +127,8 @@ read_zero (Lowering &l, gsize n, const Shape &of, gint64 axis, gint64 block, Ste
   if (l.constant (steps.zero))
     l.keep_single (steps.zero);
   return (broadcast ({of, l.shape (steps.zero)}, all) && all == of)
-         || l.fail (
-             error, "a zero point of shape %s", text_of (l.shape (steps.zero)).c_str ());
+         || l.fail (error, "a zero point of shape %s does not fit the input",
+             text_of (l.shape (steps.zero)).c_str ());
 }
 
 /* Reads the scale in input `n`, and the zero point behind it. */
@@ -186,7 +186,7 @@ centered (Lowering &l, ValueId x, const Steps &steps, GError **error)
 {
   const ElementType type = l.value (x).type;
   if (!is_quantized (type) && type != ElementType::i32) {
-    l.fail (error, "quantized numbers of type %s", info_of (type).name);
+    l.fail (error, "unsupported type of quantized numbers: %s", info_of (type).name);
     return no_value;
   }
   const ValueId real = l.real_of (x, steps.zero_input);
@@ -225,7 +225,7 @@ quantized (Lowering &l, ValueId x, const Steps &steps, ElementType type, GError 
 {
   const Range range = range_of (type);
   if (!is_quantized (type)) {
-    l.fail (error, "quantized numbers of type %s", info_of (type).name);
+    l.fail (error, "unsupported type of quantized numbers: %s", info_of (type).name);
     return no_value;
   }
   if (are_constant (l, {x, steps.scale, steps.zero}))
@@ -284,7 +284,7 @@ dequantize_linear (Lowering &l, GError **error)
  * (directions, gates, features). Input `scale` and the zero point behind it have a number for
  * each direction, or for each gate of each direction. */
 ValueId
-gate_weights (Lowering &l, gsize n, gsize scale, GError **error)
+dequantize_gate_weights (Lowering &l, gsize n, gsize scale, GError **error)
 {
   const Shape of = l.shape (l.input (n));
   ValueId numbers[2];
@@ -318,8 +318,9 @@ dynamic_quantize_lstm (Lowering &l, GError **error)
   std::vector<ValueId> inputs;
   for (gsize n = 0; n < 8; n++)
     inputs.push_back (l.has (n) ? l.input (n) : no_value);
-  inputs[1] = gate_weights (l, 1, 8, error);
-  inputs[2] = inputs[1] == no_value ? no_value : gate_weights (l, 2, 10, error);
+  inputs[1] = dequantize_gate_weights (l, 1, 8, error);
+  inputs[2] =
+      inputs[1] == no_value ? no_value : dequantize_gate_weights (l, 2, 10, error);
   return inputs[2] != no_value && l.apply ("LSTM", inputs, error);
 }
 
@@ -389,7 +390,7 @@ read_factor (Lowering &l, ValueId x, const Steps &steps, gsize axis, Factor &fac
   if (const Array *array = l.constant (steps.zero)) {
     const std::vector<float> numbers = array->floats ();
     if (numbers.empty ())
-      return l.fail (error, "no zero point");
+      return l.fail (error, "the zero point is missing");
     zero.low = *std::min_element (numbers.begin (), numbers.end ());
     zero.high = *std::max_element (numbers.begin (), numbers.end ());
   }
@@ -499,7 +500,7 @@ conv_integer (Lowering &l, GError **error)
   Factor x, w;
   const Shape data = l.shape (l.input (0)), weights = l.shape (l.input (1));
   if (weights.size () < 3 || data.size () != weights.size ())
-    return l.fail (error, "the weights have another number of dimensions");
+    return l.fail (error, "input and weights differ in rank");
   return read_zero (l, 2, data, 1, 0, of_x, error)
          && read_zero (l, 3, weights, 0, 0, of_w, error)
          && read_factor (l, l.input (0), of_x, 1, x, error)

@@ -47,7 +47,7 @@ private:
     else if (direction == "bidirectional")
       what.backward = {false, true};
     else
-      return l.fail (error, "direction %s", direction.c_str ());
+      return l.fail (error, "unsupported direction %s", direction.c_str ());
     what.kind = own.kind;
     what.linear_before_reset = l.node ().integer ("linear_before_reset", 0) != 0;
     by_image = l.node ().integer ("layout", 0) != 0;
@@ -92,7 +92,8 @@ RecurrentLowering::read_activations ()
     for (gsize d = 0; d < what.backward.size (); d++)
       names.insert (names.end (), own.activations.begin (), own.activations.end ());
   if (names.size () != own.activations.size () * what.backward.size ())
-    return l.fail (error, "%" G_GSIZE_FORMAT " activations", names.size ());
+    return l.fail (error, "%" G_GSIZE_FORMAT " activations, expected %" G_GSIZE_FORMAT,
+        names.size (), own.activations.size () * what.backward.size ());
   const std::vector<float> alphas = node.numbers ("activation_alpha"),
                            betas = node.numbers ("activation_beta");
   gsize alpha = 0, beta = 0;
@@ -136,7 +137,7 @@ RecurrentLowering::read_shapes ()
   hidden = r[2];
   for (gsize n = 0; n < l.inputs (); n++)
     if (l.has (n) && n != 4 && (l.value (l.input (n)).type != type || !is_float (type)))
-      return l.fail (error, "expected floating-point numbers of one type");
+      return l.fail (error, "expected inputs of one floating-point type");
   const gint64 rows = own.gates * hidden;
   const Shape state =
       by_image ? Shape{images, directions, hidden} : Shape{directions, images, hidden};

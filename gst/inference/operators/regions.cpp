@@ -38,7 +38,7 @@ grid_sample (Lowering &l, GError **error)
       || places.back () != gint64 (rank) - 2
       || *std::max_element (data.begin (), data.end ()) > (1 << 24)
       || count_of (Shape (data.begin () + 2, data.end ())) == 0)
-    return l.fail (error, "expected a grid for (images, channels, …)");
+    return l.fail (error, "expected (images, channels, …) and a grid of the same rank");
   Shape to (places.begin (), places.end () - 1);
   to.insert (to.begin () + 1, data[1]);
   const GridOp what = {GridOp::Mode (mode > 2 ? mode - 2 : mode),
@@ -111,7 +111,7 @@ non_maximum_suppression (Lowering &l, GError **error)
   if (!count_within ({scores[0], scores[1]}, 1 << 20, lines)
       || !count_within ({lines, wanted}, 1 << 24, rows)
       || !count_within ({lines, 1 + wanted + boxes[1]}, 1 << 28, scratch))
-    return l.fail (error, "too many boxes");
+    return l.fail (error, "too many images, classes or boxes");
   if (rows == 0)
     return give (l, l.add_constant (Array (ElementType::i64, {0, 3})));
   const SuppressOp what = {

@@ -80,7 +80,7 @@ filtered (double fraction, double scale, const ResizeRules &rules)
 /* --- tables --- */
 
 /* One dimension that is resized */
-struct Resizing {
+struct ResizedAxis {
   gint64 from, to;
   double scale;
   double roi[2] = {0, 1};
@@ -89,7 +89,7 @@ struct Resizing {
 /* In float32 and with the rounded length, as onnxruntime computes it: which neighbour is the
  * nearest depends on the last digit. */
 float
-position_of (gint64 n, const Resizing &r, const std::string &rule)
+position_of (gint64 n, const ResizedAxis &r, const std::string &rule)
 {
   const float x = float (n), length = float (r.from), resized = float (r.to);
   const float scale = float (r.scale);
@@ -111,7 +111,7 @@ position_of (gint64 n, const Resizing &r, const std::string &rule)
 }
 
 ResampleOp::Table
-table_of (const Resizing &r, const ResizeRules &rules)
+table_of (const ResizedAxis &r, const ResizeRules &rules)
 {
   ResampleOp::Table table;
   const bool crops = rules.coordinates == "tf_crop_and_resize";
@@ -155,7 +155,7 @@ read_rules (Lowering &l, ResizeRules &rules, GError **error)
   else if (mode == "cubic")
     rules.mode = Mode::cubic;
   else
-    return l.fail (error, "mode %s", mode.c_str ());
+    return l.fail (error, "unsupported mode %s", mode.c_str ());
   if (l.opset () < 11) { /* Upsample, and the first Resize */
     rules.coordinates = "asymmetric";
     rules.nearest = "before opset 11";
@@ -172,7 +172,8 @@ read_rules (Lowering &l, ResizeRules &rules, GError **error)
   for (const char *name : known)
     if (rules.coordinates == name)
       return true;
-  return l.fail (error, "coordinate_transformation_mode %s", rules.coordinates.c_str ());
+  return l.fail (
+      error, "unsupported coordinate_transformation_mode %s", rules.coordinates.c_str ());
 }
 
 bool
@@ -187,9 +188,9 @@ read_numbers (Lowering &l, gsize n, std::vector<double> &numbers, GError **error
 }
 
 bool
-check_lengths (Lowering &l, const std::vector<Resizing> &resizings, GError **error)
+check_lengths (Lowering &l, const std::vector<ResizedAxis> &resized, GError **error)
 {
-  for (const Resizing &r : resizings)
+  for (const ResizedAxis &r : resized)
     if (!(r.scale > 0) || r.to < 1 || r.to > (1 << 24) || r.from < 1)
       return l.fail (
           error, "cannot resize %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, r.from, r.to);
@@ -198,18 +199,18 @@ check_lengths (Lowering &l, const std::vector<Resizing> &resizings, GError **err
 
 void
 keep_aspect_ratio (const std::string &policy, const std::vector<gint64> &axes,
-    std::vector<Resizing> &resizings)
+    std::vector<ResizedAxis> &resized)
 {
   if ((policy != "not_larger" && policy != "not_smaller") || axes.empty ())
     return;
-  double common = resizings[gsize (axes[0])].scale;
+  double common = resized[gsize (axes[0])].scale;
   for (const gint64 axis : axes) {
-    const double scale = resizings[gsize (axis)].scale;
+    const double scale = resized[gsize (axis)].scale;
     common =
         policy == "not_larger" ? std::fmin (common, scale) : std::fmax (common, scale);
   }
   for (const gint64 axis : axes) {
-    Resizing &r = resizings[gsize (axis)];
+    ResizedAxis &r = resized[gsize (axis)];
     r.scale = common;
     r.to = truncated (std::round (double (float (common) * float (r.from))));
   }
@@ -217,7 +218,7 @@ keep_aspect_ratio (const std::string &policy, const std::vector<gint64> &axes,
 
 /* Inputs are (X, scales) before opset 11 and (X, roi, scales, sizes) from then on. */
 bool
-read_resizings (Lowering &l, std::vector<Resizing> &resizings, GError **error)
+read_resized_axes (Lowering &l, std::vector<ResizedAxis> &resized, GError **error)
 {
   const Shape from = l.shape (l.input (0));
   const bool old = l.opset () < 11 || l.node ().op == "Upsample";
@@ -244,9 +245,9 @@ read_resizings (Lowering &l, std::vector<Resizing> &resizings, GError **error)
     return l.fail (error, "expected a scale or a size for each axis");
 
   for (const gint64 length : from)
-    resizings.push_back ({length, length, 1});
+    resized.push_back ({length, length, 1});
   for (gsize n = 0; n < axes.size (); n++) {
-    Resizing &r = resizings[gsize (axes[n])];
+    ResizedAxis &r = resized[gsize (axes[n])];
     r.scale = by_size ? sizes[n] / double (r.from) : scales[n];
     const double length =
         by_size ? sizes[n] : std::floor (double (float (scales[n]) * float (r.from)));
@@ -258,22 +259,22 @@ read_resizings (Lowering &l, std::vector<Resizing> &resizings, GError **error)
   }
   if (by_size)
     keep_aspect_ratio (
-        l.node ().text ("keep_aspect_ratio_policy", "stretch"), axes, resizings);
-  return check_lengths (l, resizings, error);
+        l.node ().text ("keep_aspect_ratio_policy", "stretch"), axes, resized);
+  return check_lengths (l, resized, error);
 }
 
 bool
 resize (Lowering &l, GError **error)
 {
   ResizeRules rules;
-  std::vector<Resizing> resizings;
-  if (!read_rules (l, rules, error) || !read_resizings (l, resizings, error))
+  std::vector<ResizedAxis> resized;
+  if (!read_rules (l, rules, error) || !read_resized_axes (l, resized, error))
     return false;
   ResampleOp what;
   Shape to;
   bool changes = false;
   what.fill = rules.extrapolation;
-  for (const Resizing &r : resizings) {
+  for (const ResizedAxis &r : resized) {
     const bool plain = r.from == r.to && r.scale == 1
                        && (rules.coordinates != "tf_crop_and_resize"
                            || (r.roi[0] == 0 && r.roi[1] == 1));
@@ -328,7 +329,7 @@ pad (Lowering &l, GError **error)
   const Shape from = l.shape (data);
   const std::string mode = l.node ().text ("mode", "constant");
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
-    return l.fail (error, "mode %s", mode.c_str ());
+    return l.fail (error, "unsupported mode %s", mode.c_str ());
   std::vector<gint64> pads = l.node ().integers ("pads"), axes;
   ResampleOp what;
   Shape to = from;
@@ -345,7 +346,7 @@ pad (Lowering &l, GError **error)
   if (l.has (2)) {
     const Array *fill = l.constant_input (2, error);
     if (!fill || fill->count () != 1)
-      return fill && l.fail (error, "constant_value has not one element");
+      return fill && l.fail (error, "constant_value must have one element");
     what.fill = fill->number (0);
   }
   what.tables.resize (from.size ());

@@ -51,7 +51,7 @@ constant_of_shape (Lowering &l, GError **error)
     return l.reserve (ElementType::f32, shape, error)
            && give (l, l.add_constant (Array (ElementType::f32, shape)));
   if (value->second.array->count () != 1)
-    return l.fail (error, "value has not one element");
+    return l.fail (error, "value must have one element");
   if (!l.reserve (value->second.array->type, shape, error))
     return false;
   return give (l, l.add_constant (expanded (value->second.array->reshaped ({}), shape)));

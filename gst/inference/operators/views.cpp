@@ -113,7 +113,7 @@ reshape (Lowering &l, GError **error)
     if (wanted[d] == -1 && !unknown)
       unknown = &wanted[d];
     else if (wanted[d] < 0)
-      return l.fail (error, "no such shape");
+      return l.fail (error, "expected lengths from 0 on, and at most one -1");
     else if (wanted[d] > 0 && known > G_MAXINT32 / wanted[d])
       return l.fail (error, "the shape is too large");
     else
@@ -135,7 +135,7 @@ flatten (Lowering &l, GError **error)
   const Shape &from = l.shape (l.input (0));
   gint64 axis = l.node ().integer ("axis", 1);
   if (axis < -gint64 (from.size ()) || axis > gint64 (from.size ()))
-    return l.fail (error, "no axis %" G_GINT64_FORMAT, axis);
+    return l.fail (error, "the input has no axis %" G_GINT64_FORMAT, axis);
   if (axis < 0)
     axis += gint64 (from.size ());
   const Shape outer (from.begin (), from.begin () + axis),
@@ -156,7 +156,8 @@ squeeze (Lowering &l, GError **error)
     if (!l.normalize_axis (axis, from.size (), error))
       return false;
     if (from[gsize (axis)] != 1)
-      return l.fail (error, "dimension %" G_GINT64_FORMAT " has not length 1", axis);
+      return l.fail (
+          error, "dimension %" G_GINT64_FORMAT " has a length other than 1", axis);
     gone[gsize (axis)] = true;
   }
   Shape to;
@@ -218,14 +219,15 @@ tile (Lowering &l, GError **error)
   if (!l.integers_of_input (1, repeats, error))
     return false;
   if (repeats.size () != to.size ())
-    return l.fail (error, "%" G_GSIZE_FORMAT " repeats", repeats.size ());
+    return l.fail (error, "expected a number of repeats for each dimension");
   Formula f (l, error);
   ValueId result = l.input (0);
   for (gsize d = 0; d < to.size (); d++) {
     const gint64 outer = count_of (Shape (to.begin (), to.begin () + gssize (d))),
                  inner = count_of (Shape (to.begin () + gssize (d), to.end ()));
     if (!count_within ({repeats[d], outer, inner}, G_MAXINT32, count))
-      return l.fail (error, "%" G_GINT64_FORMAT " repeats", repeats[d]);
+      return l.fail (
+          error, "unsupported number of repeats %" G_GINT64_FORMAT, repeats[d]);
     to[d] *= repeats[d];
     if (repeats[d] == 0)
       return f.give (l.add_constant (Array (l.value (l.input (0)).type, to)));
@@ -278,7 +280,7 @@ slice (Lowering &l, GError **error)
     if (!l.normalize_axis (axes[n], from.size (), error))
       return false;
     if (steps[n] == 0)
-      return l.fail (error, "a step of 0");
+      return l.fail (error, "a step is 0");
     const gsize d = gsize (axes[n]);
     begins[d] = starts[n];
     lengths[d] = clamp_slice (from[d], begins[d], ends[n], steps[n]);
@@ -303,7 +305,7 @@ split (Lowering &l, GError **error)
     return false;
   const gint64 length = from[gsize (axis)], outputs = gint64 (l.outputs ());
   if (outputs == 0)
-    return l.fail (error, "no output");
+    return l.fail (error, "the node has no outputs");
   if (!given) {
     const gint64 part = (length + outputs - 1) / outputs;
     for (gint64 n = 0; n < outputs; n++)
@@ -385,8 +387,8 @@ depth_to_space (Lowering &l, GError **error)
   const std::string mode = l.node ().text ("mode", "DCR");
   if (from.size () != 4 || block < 1 || block > G_MAXINT16
       || from[1] % (block * block) != 0 || (mode != "DCR" && mode != "CRD"))
-    return l.fail (
-        error, "blocksize %" G_GINT64_FORMAT ", mode %s", block, mode.c_str ());
+    return l.fail (error, "unsupported blocksize %" G_GINT64_FORMAT ", mode %s", block,
+        mode.c_str ());
   const gint64 channels = from[1] / (block * block);
   const bool depth_first = mode == "DCR";
   Formula f (l, error);
@@ -407,7 +409,7 @@ space_to_depth (Lowering &l, GError **error)
   const gint64 block = l.node ().integer ("blocksize", 0);
   if (from.size () != 4 || block < 1 || block > G_MAXINT16 || from[2] % block != 0
       || from[3] % block != 0)
-    return l.fail (error, "blocksize %" G_GINT64_FORMAT, block);
+    return l.fail (error, "unsupported blocksize %" G_GINT64_FORMAT, block);
   Formula f (l, error);
   const ValueId blocks = f.reshape (
       l.input (0), {from[0], from[1], from[2] / block, block, from[3] / block, block});

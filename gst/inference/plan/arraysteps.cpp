@@ -4,7 +4,7 @@
  */
 #include "kernelstep.hpp"
 
-#include <gst/reduction/product.hpp>
+#include <gst/reduction/matmul.hpp>
 
 #include <gst/opencl/core/devicebuffer.hpp>
 #include <gst/opencl/core/deviceinfo.hpp>
@@ -55,7 +55,7 @@ public:
 
 private:
   Tensor input, output;
-  compute::Scanner scanner;
+  compute::CumulativeSum scanner;
 };
 
 /* --- products of matrices --- */
@@ -78,7 +78,7 @@ public:
                opencl::largest_group (context)},
         c.type, rows (), columns (), batches, outer};
     return make_geometry (context, table, error)
-           && kernel.create (context, PRODUCT_KERNELS, how.name, how.options, error);
+           && kernel.create (context, MATMUL_KERNELS, how.name, how.options, error);
   }
 
 protected:
@@ -101,7 +101,7 @@ private:
 
   Tensor a, b, c;
   gsize batches = 1;
-  compute::ProductKernel how;
+  compute::MatmulKernel how;
 };
 
 /* --- resampling --- */

@@ -1,4 +1,4 @@
-/* Steps of one kernel whose arguments are tensors, a table of lengths and strides, and numbers
+/* Plan steps that launch one kernel on tensors
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

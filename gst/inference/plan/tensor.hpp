@@ -1,4 +1,4 @@
-/* Placement of values in the memory of a plan
+/* Tensors: offsets and strides of values in the memory of a plan
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* A kernel in two forms: for one depth per work-item, and for several on a CPU
+/* Kernel with two variants: one depth per work-item, or several (as a vector) on CPUs
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

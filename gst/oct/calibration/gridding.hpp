@@ -1,4 +1,4 @@
-/* interpolation=nufft: interpolation to twice as many even wavenumbers
+/* Gridding for interpolation=nufft: resamples spectra to twice as many even wavenumbers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -12,7 +12,7 @@ namespace oct {
 namespace {
 /* An output frame has at least one A-line, even if the input has fewer than a group. */
 void
-change_lines (GstStructure *structure, const DepthChange &change, bool to_output)
+change_lines (GstStructure *structure, const CapsChange &change, bool to_output)
 {
   const char *field = lines_field (structure, change.rows);
   const gint64 every = gint64 (change.lines) * change.parts, dropped = change.dropped;
@@ -34,7 +34,7 @@ change_lines (GstStructure *structure, const DepthChange &change, bool to_output
 }
 
 void
-change_rate (GstStructure *structure, const DepthChange &change, bool to_output)
+change_rate (GstStructure *structure, const CapsChange &change, bool to_output)
 {
   const guint more = to_output ? change.parts : change.frames;
   const guint fewer = to_output ? change.frames : change.parts;
@@ -57,7 +57,7 @@ widen_pixels (GstStructure *structure, guint lines, bool to_output)
 
 /* Sets the steps. Means of several A-lines are further apart. */
 void
-change_steps (GstStructure *structure, const DepthChange &change, bool to_output)
+change_steps (GstStructure *structure, const CapsChange &change, bool to_output)
 {
   if (change.lines > 1)
     widen_pixels (structure, change.lines, to_output);
@@ -89,7 +89,7 @@ can_have_format (const GstStructure *structure, const char *format)
 
 /* Converts caps of depths to those of images, or back: (transfer full) (nullable) */
 GstStructure *
-image_caps_of (const GstStructure *from, const DepthChange &change, bool to_output)
+image_caps_of (const GstStructure *from, const CapsChange &change, bool to_output)
 {
   if (is_video (from) == to_output)
     return nullptr;
@@ -113,7 +113,7 @@ image_caps_of (const GstStructure *from, const DepthChange &change, bool to_outp
 
 /* Converts caps of one pad to those of the other: (transfer full) (nullable) */
 GstStructure *
-changed (const GstStructure *from, const DepthChange &change, bool to_output)
+changed (const GstStructure *from, const CapsChange &change, bool to_output)
 {
   const char *needed = to_output ? change.from : change.to;
   const char *made = to_output ? change.to : change.from;
@@ -155,7 +155,7 @@ append_any_format (GstCaps *caps, GstStructure *structure)
 
 GstCaps *
 other_side (
-    const GstCaps *caps, const DepthChange &change, bool to_output, GstCaps *filter)
+    const GstCaps *caps, const CapsChange &change, bool to_output, GstCaps *filter)
 {
   return each_of_caps (
       caps,
@@ -172,7 +172,7 @@ other_side (
 }
 
 bool
-DepthChange::operator== (const DepthChange &other) const
+CapsChange::operator== (const CapsChange &other) const
 {
   return frames == other.frames && lines == other.lines && parts == other.parts
          && dropped == other.dropped && wanted == other.wanted && rows == other.rows
@@ -262,8 +262,7 @@ check_frame_alignment (const GstOpenCLFrame *frame, gsize bytes, GError **error)
     return true;
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
       "a buffer begins at byte %" G_GSIZE_FORMAT
-      " and has a stride of %d bytes, expected "
-      "multiples of %" G_GSIZE_FORMAT,
+      " and has a stride of %d bytes, expected multiples of %" G_GSIZE_FORMAT,
       frame->offset[0], frame->stride[0], bytes);
   return false;
 }

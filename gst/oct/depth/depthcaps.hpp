@@ -43,7 +43,7 @@ bool parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout);
 bool check_frame_alignment (const GstOpenCLFrame *frame, gsize bytes, GError **error);
 
 /* Difference between the input caps and the output caps */
-struct DepthChange {
+struct CapsChange {
   guint frames = 1;     /* input frames per output frame */
   guint lines = 1;      /* input A-lines per output A-line; all if there are fewer */
   guint parts = 1;      /* output frames per input frame */
@@ -59,11 +59,11 @@ struct DepthChange {
   const char *to = nullptr;       /* output format; null: that of the input */
   const char *quantity = nullptr; /* quantity of the output values, if known */
 
-  bool operator== (const DepthChange &other) const;
+  bool operator== (const CapsChange &other) const;
 };
 
 /* (transfer full): caps of the output, or else of the input, as far as `filter`
  * (nullable) allows */
-GstCaps *other_side (const GstCaps *caps, const DepthChange &change, bool to_output,
+GstCaps *other_side (const GstCaps *caps, const CapsChange &change, bool to_output,
     GstCaps *filter = nullptr);
 } // namespace oct

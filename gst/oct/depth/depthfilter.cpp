@@ -20,7 +20,7 @@
 
 namespace oct {
 bool
-check_change (const DepthFilter &filter, const DepthChange &change, GError **error)
+check_change (const DepthFilter &filter, const CapsChange &change, GError **error)
 {
   if (!change.from || filter.input.complex == (g_strcmp0 (change.from, "CF32LE") == 0))
     return !filter.scan || ScanGroups::check (*filter.scan, change.frames, error);
@@ -110,7 +110,7 @@ gst_oct_depth_filter_query (
   if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS || direction != GST_PAD_SINK
       || gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base)))
     return TRUE;
-  const oct::DepthChange change = private_of (base).work->change ();
+  const oct::CapsChange change = private_of (base).work->change ();
   if (change.wanted == 0)
     return TRUE;
   gst_query_parse_caps (query, &filter);
@@ -378,7 +378,7 @@ gst_oct_depth_filter_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
     return GST_OPENCL_NOT_MERGED;
   return oct::DeferredDepths::merge (filter, pending, buffer, work.output.size (), event,
       error, [&] (const GstOpenCLFrame *output) {
-        return work.show (
+        return work.merge (
             oct::DeferredDepths::of (pending), output, output->queue, error);
       });
 }

@@ -24,7 +24,7 @@ public:
   virtual ~DepthFilter () = default;
 
   /* Returns the change that the properties require. Any thread may call it. */
-  virtual DepthChange change () const = 0;
+  virtual CapsChange change () const = 0;
   /* Applies new settings between two frames. Returns whether there were any. Sets
    * `breaks_group` if the frames kept so far cannot be used with them. */
   virtual bool update (bool &breaks_group) = 0;
@@ -72,9 +72,9 @@ public:
   {
     return nullptr;
   }
-  /* Returns whether show() can do the deferred work of another filter. */
+  /* Returns whether merge() can do the deferred work of the filter upstream. */
   virtual bool can_merge () const { return false; }
-  virtual bool show (PendingDepths &depths, const GstOpenCLFrame *output,
+  virtual bool merge (PendingDepths &depths, const GstOpenCLFrame *output,
       cl_command_queue queue, GError **error)
   {
     return false;
@@ -86,7 +86,7 @@ public:
 };
 
 /* Checks that `change` fits the filter's input and its scan. */
-bool check_change (const DepthFilter &filter, const DepthChange &change, GError **error);
+bool check_change (const DepthFilter &filter, const CapsChange &change, GError **error);
 
 /* DepthFilter with the Settings of an element. The members of `State` are its kernels,
  * its work memory, and all else that begins anew after a stop. */
@@ -100,7 +100,7 @@ public:
   {
   }
 
-  DepthChange change () const override { return change_of (settings->current ()); }
+  CapsChange change () const override { return change_for (settings->current ()); }
 
   bool update (bool &breaks_group) override
   {
@@ -109,9 +109,9 @@ public:
     return settings->update ([&] (const Values &wanted, GError **error) {
       if (!accepts (wanted, error))
         return false;
-      const DepthChange change = change_of (wanted);
+      const CapsChange change = change_for (wanted);
       auto outputs = [&] (GstCaps *input) { return other_side (input, change, true); };
-      if (!(change == change_of (in_force)) && !renegotiate (base, outputs, error))
+      if (!(change == change_for (in_force)) && !renegotiate (base, outputs, error))
         return false;
       breaks_group = breaks (wanted);
       in_force = wanted;
@@ -125,7 +125,8 @@ public:
     auto accept = [this] (const Values &wanted, GError **why) {
       return accepts (wanted, why);
     };
-    auto fits = [this] (const Values &wanted) { return change_of (wanted) == change (); };
+    auto fits = [this] (
+                    const Values &wanted) { return change_for (wanted) == change (); };
     if (!settings->adopt (accept, fits, error))
       return false;
     breaks_group = started && breaks (settings->current ());
@@ -140,7 +141,8 @@ public:
   }
 
 protected:
-  virtual DepthChange change_of (const Values &wanted) const = 0;
+  /* Returns how the output caps differ from the input caps with these settings. */
+  virtual CapsChange change_for (const Values &wanted) const = 0;
   virtual bool check (const Values &wanted, GError **error) const { return true; }
   /* Returns whether frames kept so far cannot be used with `wanted`, or the next output
    * frame does not continue the previous ones. */
@@ -159,7 +161,7 @@ protected:
 private:
   bool accepts (const Values &wanted, GError **error) const
   {
-    return check_change (*this, change_of (wanted), error) && check (wanted, error);
+    return check_change (*this, change_for (wanted), error) && check (wanted, error);
   }
 
   GstBaseTransform *base;

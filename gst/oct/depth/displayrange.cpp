@@ -68,7 +68,7 @@ DisplayRange::check (GError **error) const
 }
 
 void
-DisplayRange::set (const Quantity &quantity, DepthOutput &image) const
+DisplayRange::apply_to (const Quantity &quantity, DepthOutput &image) const
 {
   image.logarithmic = scale == Scale::log || quantity.value_type == ValueType::values;
   image.black = db_min;

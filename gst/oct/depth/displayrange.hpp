@@ -32,7 +32,7 @@ struct DisplayRange {
 
   bool check (GError **error) const;
   /* Sets black, white and scale of `image`. Input in decibels is never converted. */
-  void set (const Quantity &quantity, DepthOutput &image) const;
+  void apply_to (const Quantity &quantity, DepthOutput &image) const;
 };
 
 /* Properties of an element's display range. Its Values have a DisplayRange `range`. */

@@ -1,4 +1,4 @@
-/* Assigns frames to groups, also after frames were lost, and within volumes
+/* Numbers frames and assigns them to groups, also after lost frames and within volumes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

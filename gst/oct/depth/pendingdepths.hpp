@@ -15,11 +15,11 @@ public:
   virtual ~PendingDepths () = default;
 
   /* Writes all depths to `data` from byte `offset` on. */
-  virtual bool make (
+  virtual bool write (
       cl_command_queue queue, cl_mem data, gsize offset, GError **error) = 0;
   /* Writes the image that `display` would make of the depths, instead of the depths. */
-  virtual bool show (Display &display, cl_command_queue queue, const DepthOutput &image,
-      GError **error) = 0;
+  virtual bool write_image (Display &display, cl_command_queue queue,
+      const DepthOutput &image, GError **error) = 0;
 };
 
 using DeferredDepths = PendingWork<PendingDepths>;

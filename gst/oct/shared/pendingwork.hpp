@@ -17,7 +17,7 @@ namespace oct {
 /* Work that fills a buffer. It runs on a queue of the element's own context, in any
  * thread, while the element defers more work. `Work` has
  *   type_name: name of the GType
- *   bool make (cl_command_queue queue, cl_mem data, gsize offset, GError **error): writes
+ *   bool write (cl_command_queue queue, cl_mem data, gsize offset, GError **error): writes
  *     all output to `data` from byte `offset` on */
 template <typename Work> struct PendingWork {
   GstOpenCLDeferred parent;
@@ -75,7 +75,7 @@ private:
   static gboolean fill (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
       cl_command_queue queue, GError **error)
   {
-    return of (deferred).make (queue, data, offset, error);
+    return of (deferred).write (queue, data, offset, error);
   }
 
   static void finalize (GObject *object)

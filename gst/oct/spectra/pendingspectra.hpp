@@ -20,7 +20,7 @@ struct PendingSpectra {
     return mean ? BackgroundSpectrum{(*mean) (), 0} : stage->background ();
   }
 
-  bool make (cl_command_queue queue, cl_mem data, gsize offset, GError **error)
+  bool write (cl_command_queue queue, cl_mem data, gsize offset, GError **error)
   {
     return stage->enqueue (
         queue, raw, background (), data, offset / sizeof (cl_float), error);

@@ -99,8 +99,8 @@ const opencl::PropertyTable<WindowInterpSettings> window_interp_properties = {
         "computes depth-step of its caps",
         &WindowInterpSettings::unit, unit_type, opencl::playing},
     {"depth-step", "Depth step",
-        "Distance between depth bins in air without padding, in micrometres, such as "
-        "oct-calibrate finds it (0 = from the wavelengths or the stream)",
+        "Distance between depth bins in micrometres, in air and without padding, as "
+        "found by oct-calibrate (0 = from the wavelengths or the input caps)",
         &WindowInterpSettings::depth_step, {0, 1e9}, opencl::playing},
     {"resample-map", "Resample map",
         "File with the fractional sample at which each even wavenumber lies",
@@ -148,11 +148,13 @@ const opencl::PropertyTable<WindowInterpSettings> window_interp_properties = {
         of_spectrum (&Spectrum::padded_samples), {0, most_samples}, opencl::playing,
         tables},
     {"dispersion-a2", "Dispersion, second order",
-        "a2 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
+        "Quadratic dispersion coefficient a2 in rad: factor exp(-i (a2 q^2 + a3 q^3)), q "
+        "= wavenumber index - samples / 2",
         of_spectrum (&Spectrum::dispersion, &Dispersion::a2), {-G_MAXDOUBLE, G_MAXDOUBLE},
         opencl::playing, tables},
     {"dispersion-a3", "Dispersion, third order",
-        "a3 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
+        "Cubic dispersion coefficient a3 in rad: factor exp(-i (a2 q^2 + a3 q^3)), q = "
+        "wavenumber index - samples / 2",
         of_spectrum (&Spectrum::dispersion, &Dispersion::a3), {-G_MAXDOUBLE, G_MAXDOUBLE},
         opencl::playing, tables},
     {"dispersion-phase", "Dispersion phase",

@@ -37,7 +37,7 @@ protected:
   cl_uint4 displacement_of (double bins) const
   {
     const cl_uint2 depth = fixed_depth (bins);
-    return {{depth.s[0], depth.s[1], turns_from_double (bins * turns_per_bin)}};
+    return {{depth.s[0], depth.s[1], fixed_turns (bins * turns_per_bin)}};
   }
 
   /* Tables of the scanner, for a surface at `depth` depth bins */

@@ -102,10 +102,10 @@ class SkinPattern : public TestPattern {
     const double displacement = breath_depth * depth_range * breath;
     Motion motion;
     motion.displacement = fixed_depth (displacement);
-    motion.displacement_phase = turns_from_double (displacement * turns_per_bin);
+    motion.displacement_phase = fixed_turns (displacement * turns_per_bin);
     motion.reversed = reversed;
     if (settings.velocity == 0) {
-      motion.flow = turns_from_double (flow_turns_per_second * moment.seconds);
+      motion.flow = fixed_turns (flow_turns_per_second * moment.seconds);
       return motion;
     }
 
@@ -116,8 +116,8 @@ class SkinPattern : public TestPattern {
     motion.advances = 1;
     motion.start = fixed_number (start / cell);
     motion.step = fixed_number (step / cell);
-    motion.start_phase = turns_from_double (start * turns_per_bin);
-    motion.step_phase = turns_from_double (step * turns_per_bin);
+    motion.start_phase = fixed_turns (start * turns_per_bin);
+    motion.step_phase = fixed_turns (step * turns_per_bin);
     return motion;
   }
 

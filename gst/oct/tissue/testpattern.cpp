@@ -65,7 +65,7 @@ class Mirrors : public TestPattern {
 } // namespace
 
 cl_uint
-turns_from_double (double turns)
+fixed_turns (double turns)
 {
   return cl_uint (fixed_number (turns - std::floor (turns)));
 }
@@ -168,8 +168,8 @@ TestPattern::configure_spectrometer (GError **error)
     Samples &group = table[j / group_samples];
     const guint n = j % group_samples;
     const double m = position_of (j);
-    group.position[n] = turns_from_double (m / samples);
-    group.dispersion[n] = turns_from_double (dispersion_at (m) / two_pi);
+    group.position[n] = fixed_turns (m / samples);
+    group.dispersion[n] = fixed_turns (dispersion_at (m) / two_pi);
     group.envelope[n] = cl_float (light_at (2.0 * j / (samples - 1) - 1.0));
   }
   turns_per_bin = wavenumber (0) / wavenumber_step () / samples;

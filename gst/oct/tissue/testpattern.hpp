@@ -100,7 +100,7 @@ std::unique_ptr<TestPattern> make_flat_surface ();
 
 /* Converts to a phase in the kernels' unit, 2^-32 turn. It wraps around, also if it is
  * negative. */
-cl_uint turns_from_double (double turns);
+cl_uint fixed_turns (double turns);
 /* Converts to a fixed-point number in units of 2^-32. Negative numbers wrap around. */
 cl_ulong fixed_number (double number);
 cl_uint2 fixed_depth (double depth);

@@ -187,7 +187,7 @@ EnFace::show (const GstOpenCLFrame *image, const DisplayRange &range,
   output.offset = image->offset[0];
   output.stride = image->stride[0];
   output.depths = rows;
-  range.set (quantity, output);
+  range.apply_to (quantity, output);
   return display.enqueue (
       queue, {plane (), 0, guint (rows), guint (input.lines)}, output, error);
 }

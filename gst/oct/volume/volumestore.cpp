@@ -48,7 +48,7 @@ VolumeStore::create (GstOpenCLFilter *filter, const DepthLayout &of, guint b_sca
 }
 
 bool
-VolumeStore::change (const Change &enqueue, GError **error)
+VolumeStore::update_mapped (const Update &enqueue, GError **error)
 {
   cl_command_queue queue =
       gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
@@ -60,7 +60,7 @@ bool
 VolumeStore::clear (const Rows &are_wanted, GError **error)
 {
   const gsize row_bytes = pool.bytes () / rows;
-  return change (
+  return update_mapped (
       [&] (const GstOpenCLFrame &frame, GError **why) {
         const cl_uchar zero = 0;
         cl_int code = CL_SUCCESS;
@@ -119,7 +119,7 @@ VolumeStore::put (const GstOpenCLFrame *b_scan, guint row, GError **error)
   const gsize number = opencl::info_of (volume_type_of (input)).size;
 
   return check_frame_alignment (b_scan, input.bytes, error)
-         && change (
+         && update_mapped (
              [&] (const GstOpenCLFrame &frame, GError **why) {
                const cl_ulong place =
                    (frame.offset[0] + row * (pool.bytes () / rows)) / number;

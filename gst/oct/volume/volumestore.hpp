@@ -43,9 +43,9 @@ public:
   void drop () { volume.reset (); }
 
 private:
-  using Change = std::function<bool (const GstOpenCLFrame &volume, GError **error)>;
+  using Update = std::function<bool (const GstOpenCLFrame &volume, GError **error)>;
 
-  bool change (const Change &enqueue, GError **error);
+  bool update_mapped (const Update &enqueue, GError **error);
   bool copy (GError **error);
   bool is_held () const;
 

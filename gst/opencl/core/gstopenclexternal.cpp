@@ -162,7 +162,7 @@ AcquiredBuffers::end (Use &use)
       entry.storage.reset ();
     }
   }
-  use.storage->give_back (use.notify, use.user_data);
+  use.storage->notify_when_unused (use.notify, use.user_data);
 }
 
 /* Forgets buffers whose release is complete, because their handles may be reused. */

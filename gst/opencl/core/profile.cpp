@@ -72,7 +72,7 @@ statistics_of_no_element ()
 }
 
 GstOpenCLStatistics *
-counted ()
+current_statistics ()
 {
   GstOpenCLStatistics *stats = current ? current : statistics_of_no_element ();
   stats->used = true;
@@ -250,7 +250,7 @@ gst_opencl_statistics_foreach_time (
 void
 gst_opencl_count_upload (gsize bytes)
 {
-  GstOpenCLStatistics *stats = counted ();
+  GstOpenCLStatistics *stats = current_statistics ();
   stats->uploads++;
   stats->upload_bytes += bytes;
 }
@@ -258,7 +258,7 @@ gst_opencl_count_upload (gsize bytes)
 void
 gst_opencl_count_download (gsize bytes)
 {
-  GstOpenCLStatistics *stats = counted ();
+  GstOpenCLStatistics *stats = current_statistics ();
   stats->downloads++;
   stats->download_bytes += bytes;
 }
@@ -266,19 +266,19 @@ gst_opencl_count_download (gsize bytes)
 void
 gst_opencl_count_host_wait (void)
 {
-  counted ()->host_waits++;
+  current_statistics ()->host_waits++;
 }
 
 void
 gst_opencl_count_throttled (void)
 {
-  counted ()->throttled++;
+  current_statistics ()->throttled++;
 }
 
 void
 gst_opencl_count_launches (guint launches)
 {
-  counted ()->launches += launches;
+  current_statistics ()->launches += launches;
 }
 
 /* --- times of commands --- */

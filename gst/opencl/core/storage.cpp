@@ -187,7 +187,7 @@ DeviceStorage::~DeviceStorage ()
   g_clear_object (&deferred);
   g_clear_error (&fill_error);
   buffer = cl::Buffer ();
-  give_back (notify, user_data);
+  notify_when_unused (notify, user_data);
 }
 
 void
@@ -245,7 +245,7 @@ DeviceStorage::release (EnqueueExternal release)
 /* All pending events hold a reference to `application`. The last one to complete calls
  * `notify`. */
 void
-DeviceStorage::give_back (GDestroyNotify notify, gpointer user_data)
+DeviceStorage::notify_when_unused (GDestroyNotify notify, gpointer user_data)
 {
   using Owner = std::shared_ptr<void>;
   Waits pending;

@@ -129,7 +129,7 @@ public:
   /* Calls `release` after all commands that use the buffer. Returns its event. */
   TrackedEvent release (EnqueueExternal release);
   /* Calls `notify` (nullable) once no pending command uses the buffer. */
-  void give_back (GDestroyNotify notify, gpointer user_data);
+  void notify_when_unused (GDestroyNotify notify, gpointer user_data);
 
   void defer (GstOpenCLDeferred *work, gsize offset);
   GstOpenCLDeferred *ref_deferred ();

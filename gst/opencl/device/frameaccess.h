@@ -1,4 +1,4 @@
-/* Access of elements to frames: CPU maps ahead of time, and the end of a launch
+/* Private functions of elements for frames: start a CPU map early, unmap frames after a launch
  *
  * Not installed.
  *

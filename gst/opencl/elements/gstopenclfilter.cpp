@@ -111,6 +111,9 @@ gst_opencl_filter_query (
   if (GST_QUERY_TYPE (query) == GST_QUERY_ALLOCATION
       && is_flushing (GST_BASE_TRANSFORM_SINK_PAD (transform)))
     return FALSE;
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CAPS && direction == GST_PAD_SINK)
+    opencl::warn_of_missing_element (
+        GST_ELEMENT (transform), GST_BASE_TRANSFORM_SINK_PAD (transform));
   return core_of (transform).answer_context_query (query)
          || GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
                 ->query (transform, direction, query);

@@ -164,6 +164,52 @@ find_memory_mismatch (GstPad *source)
   return text;
 }
 
+namespace {
+/* Returns the elements that convert `given` to `taken`, as a part of a gst-launch-1.0 line. */
+std::string
+find_converters (const GstCaps *given, const GstCaps *taken)
+{
+  if (gst_caps_is_empty (given) || gst_caps_can_intersect (given, taken))
+    return "";
+  const GstStructure *from = gst_caps_get_structure (given, 0);
+  const GstStructure *to = gst_caps_get_structure (taken, 0);
+  const std::string upload = has_no_device_memory (given) ? "openclupload" : "";
+  const gchar *domain = gst_structure_get_string (to, "domain");
+  if (!domain || g_strcmp0 (domain, gst_structure_get_string (from, "domain")) == 0)
+    return gst_structure_has_name (to, gst_structure_get_name (from)) ? upload : "";
+  return upload + (upload.empty () ? "" : " ! ")
+         + (g_str_equal (domain, "wavenumber") ? "octwindowinterp" : "octfft");
+}
+} // namespace
+
+void
+warn_of_missing_element (GstElement *element, GstPad *sink)
+{
+  GstObject *bin = gst_object_get_parent (GST_OBJECT (element));
+  GstPad *source = nullptr;
+  if (bin && GST_IS_BIN (bin) && GST_STATE (bin) == GST_STATE_NULL) {
+    GST_OBJECT_LOCK (bin);
+    /* The newest child is the first one. */
+    const GList *item = g_list_find (GST_BIN_CHILDREN (bin), element);
+    if (item && item->next)
+      source = gst_element_get_static_pad (GST_ELEMENT (item->next->data), "src");
+    GST_OBJECT_UNLOCK (bin);
+  }
+  if (source && !gst_pad_is_linked (source) && !gst_pad_is_linked (sink)) {
+    GstCaps *given = gst_pad_query_caps (source, nullptr);
+    GstCaps *taken = gst_pad_get_pad_template_caps (sink);
+    const std::string missing = find_converters (given, taken);
+    if (!missing.empty ())
+      GST_WARNING_OBJECT (element,
+          "%s cannot be linked to this element: add %s before %s",
+          name_of_parent (source).c_str (), missing.c_str (), GST_OBJECT_NAME (element));
+    gst_caps_unref (taken);
+    gst_caps_unref (given);
+  }
+  gst_clear_object (&source);
+  gst_clear_object (&bin);
+}
+
 /* --- inputs without data --- */
 
 namespace {

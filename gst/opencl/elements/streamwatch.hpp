@@ -23,6 +23,12 @@ bool has_failed_stream (GstElement *element);
  * empty text. */
 std::string find_memory_mismatch (GstPad *source);
 
+/* For the caps query of a sink pad, which is all that an element sees of a failed link such
+ * as "octtestsrc ! octfft". gst-launch-1.0 and most applications add elements in the order of
+ * their links. So if `sink` cannot be linked to the element that was added before, but a
+ * converter would help, logs a warning that names the converter. */
+void warn_of_missing_element (GstElement *element, GstPad *sink);
+
 /* An element with several inputs outputs no frame before its main pad (the always pad),
  * or each pad of an aggregator, has data. If the main pad is not linked after a second,
  * that is an element error. Until then an application may link it in a running pipeline.

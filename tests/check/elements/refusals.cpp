@@ -665,3 +665,60 @@ TEST_ROWS (test_refusals_of_caps_say_why_at_info, refused_caps ())
   gst_debug_add_log_function (gst_debug_log_default, nullptr, nullptr);
   expect_contains (said, {row.part});
 }
+
+/* --- links --- */
+
+namespace {
+struct Line {
+  std::string line, part; /* of the warning; empty: none */
+  std::string label = line;
+};
+
+std::vector<Line>
+lines_to_link ()
+{
+  return {
+      {"octtestsrc ! octfft ! octwindowinterp ! fakesink",
+          "add octwindowinterp before octfft"},
+      {"octtestsrc ! octwindowinterp ! octdisplay ! fakesink",
+          "add octfft before octdisplay"},
+      {"octrawparse samples=8 lines=2 ! octfft ! fakesink",
+          "add openclupload ! octwindowinterp before octfft"},
+      {"videotestsrc ! chromakey ! fakesink", "add openclupload before chromakey"},
+      {"octtestsrc ! octwindowinterp ! octfft ! octdisplay ! fakesink", ""},
+      {"videotestsrc ! openclupload ! openclconvert ! chromakey ! fakesink", ""},
+      {"videotestsrc ! openclupload ! video/x-raw(memory:OpenCLMemory),format=RGBA ! "
+       "keyfill name=fill ! fakesink  videotestsrc ! openclupload ! fill.background",
+          ""},
+      {"audiotestsrc ! chromakey ! fakesink", ""},
+  };
+}
+
+/* Appends the warnings of elements */
+void
+note_warning (GstDebugCategory *, GstDebugLevel level, const gchar *, const gchar *, gint,
+    GObject *, GstDebugMessage *message, gpointer noted)
+{
+  const gchar *said = gst_debug_message_get (message);
+  if (level == GST_LEVEL_WARNING && strstr (said, "cannot be linked"))
+    *static_cast<std::string *> (noted) += said;
+}
+} // namespace
+
+TEST_ROWS (test_failed_links_name_the_missing_element, lines_to_link ())
+{
+  const GstDebugLevel threshold = gst_debug_get_default_threshold ();
+  std::string said;
+  GError *error = nullptr;
+  gst_debug_remove_log_function (gst_debug_log_default);
+  gst_debug_set_default_threshold (GST_LEVEL_WARNING);
+  gst_debug_add_log_function (note_warning, &said, nullptr);
+  Owned<GstElement> pipeline = gst_parse_launch (row.line.c_str (), &error);
+  gst_debug_remove_log_function (note_warning);
+  gst_debug_set_default_threshold (threshold);
+  gst_debug_add_log_function (gst_debug_log_default, nullptr, nullptr);
+  g_clear_error (&error);
+  fail_unless (
+      row.part.empty () ? said.empty () : said.find (row.part) != std::string::npos,
+      "\"%s\"", said.c_str ());
+}

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "chainmember.hpp"
+#include "chaindeferral.hpp"
 
 #include "input/pixelformats.hpp"
 #include "unkeyed.hpp"
@@ -133,19 +133,19 @@ is_plain_input (GstOpenCLFilter *filter, const InputFormat &format, GstBuffer *i
 } // namespace
 
 void
-ChainMember::set_format (GstOpenCLContext *context, const InputFormat &format)
+ChainDeferral::set_format (GstOpenCLContext *context, const InputFormat &format)
 {
   kernel_ = std::make_shared<KeyChainKernel> (context, format);
 }
 
 void
-ChainMember::close ()
+ChainDeferral::close ()
 {
   kernel_.reset ();
 }
 
 bool
-ChainMember::is_trusted (GstOpenCLFilter *filter)
+ChainDeferral::is_trusted (GstOpenCLFilter *filter)
 {
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   if (gst_opencl_context_trusts_engine (context, "key-run"))
@@ -156,7 +156,7 @@ ChainMember::is_trusted (GstOpenCLFilter *filter)
 }
 
 void
-ChainMember::attach (GstOpenCLFilter *filter,
+ChainDeferral::attach (GstOpenCLFilter *filter,
     const std::shared_ptr<KeyChainKernel> &kernel, const KeyChain &chain,
     const GstOpenCLFrame *source, GstBuffer *output, const Place &place)
 {
@@ -167,8 +167,8 @@ ChainMember::attach (GstOpenCLFilter *filter,
   g_object_unref (deferred);
 }
 
-ChainMember::Outcome
-ChainMember::defer (GstOpenCLFilter *filter, const KeyChain &chain, GstBuffer *input,
+ChainDeferral::Outcome
+ChainDeferral::defer (GstOpenCLFilter *filter, const KeyChain &chain, GstBuffer *input,
     GstBuffer *output, GError **error)
 {
   Place to;
@@ -185,9 +185,10 @@ ChainMember::defer (GstOpenCLFilter *filter, const KeyChain &chain, GstBuffer *i
   return Outcome::done;
 }
 
-ChainMember::Outcome
-ChainMember::begin (GstOpenCLFilter *filter, const std::function<bool (KeyChain &)> &add,
-    GstBuffer *input, GstBuffer *output, GError **error)
+ChainDeferral::Outcome
+ChainDeferral::begin (GstOpenCLFilter *filter,
+    const std::function<bool (KeyChain &)> &add, GstBuffer *input, GstBuffer *output,
+    GError **error)
 {
   KeyChain chain;
 
@@ -195,7 +196,7 @@ ChainMember::begin (GstOpenCLFilter *filter, const std::function<bool (KeyChain 
 }
 
 bool
-ChainMember::finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+ChainDeferral::finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
     const KeyChain &chain, GstBuffer *output, cl_event *event, GError **error)
 {
   cl_command_queue queue = gst_opencl_filter_get_queue (filter);
@@ -215,8 +216,9 @@ ChainMember::finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
 }
 
 GstOpenCLMergeResult
-ChainMember::merge (GstOpenCLFilter *filter, const std::function<bool (KeyChain &)> &add,
-    GstOpenCLDeferred *pending, GstBuffer *output, cl_event *event, GError **error)
+ChainDeferral::merge (GstOpenCLFilter *filter,
+    const std::function<bool (KeyChain &)> &add, GstOpenCLDeferred *pending,
+    GstBuffer *output, cl_event *event, GError **error)
 {
   KeyChain chain = *GST_KEYING_DEFERRED_CHAIN (pending)->chain;
   Place to;

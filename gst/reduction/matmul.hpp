@@ -1,4 +1,4 @@
-/* Kernel and work-groups of a product of matrices
+/* Chooses the kernel and the work-group size of a matrix multiplication
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,21 +9,21 @@
 #include <algorithm>
 
 namespace compute {
-#define PRODUCT_KERNELS "/org/freedesktop/gstreamer/opencl/reduction/product.cl"
+#define MATMUL_KERNELS "/org/freedesktop/gstreamer/opencl/reduction/product.cl"
 
-struct ProductDevice {
+struct MatmulDevice {
   bool is_cpu;
   gsize float_lanes, largest_group;
 };
 
-struct ProductKernel {
+struct MatmulKernel {
   const char *name;
   std::string options;
   gint64 run; /* rows of a work-item on a CPU */
   gsize global[3], local[3];
 
-  ProductKernel () = default;
-  ProductKernel (const ProductDevice &device, opencl::NumberType type, gint64 rows,
+  MatmulKernel () = default;
+  MatmulKernel (const MatmulDevice &device, opencl::NumberType type, gint64 rows,
       gint64 columns, gsize batches, gsize batch_rank)
   {
     const opencl::NumberInfo &number = opencl::info_of (type);

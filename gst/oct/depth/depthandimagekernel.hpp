@@ -1,4 +1,5 @@
-/* A kernel that writes depths, beside one that writes the image that a display makes of them
+/* Two kernels of a depth filter: one writes depths, the other the image that octdisplay makes
+ * of them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,7 +14,7 @@
 
 namespace oct {
 /* Shared by an element and its deferred work */
-struct ShownKernel {
+struct DepthAndImageKernel {
   std::mutex launching; /* protects the arguments of both kernels until the launch */
   opencl::Kernel find, show;
   std::string show_options; /* build options of `show`, empty if it is not built */

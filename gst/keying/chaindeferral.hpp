@@ -1,4 +1,4 @@
-/* Adds an element's step to a chain of keying elements
+/* Defers the steps of consecutive keying elements, to run all of them in one kernel launch
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -26,8 +26,9 @@ struct Place {
   gint stride = 0;
 };
 
-/* Part of a filter. The filter calls it in the streaming thread. */
-class ChainMember {
+/* Adds the steps of one element to the chain of the elements upstream, and defers the chain
+ * to the element downstream. Called in the streaming thread. */
+class ChainDeferral {
 public:
   enum class Outcome {
     plain, /* nothing has been done */
@@ -68,12 +69,12 @@ private:
   std::shared_ptr<KeyChainKernel> kernel_;
 };
 
-/* Functions of a class whose instances have a ChainMember `member`. `add` (instance, chain)
- * adds the element's steps, and returns false if the chain cannot have them. */
-template <auto member, auto add> struct ChainElement;
+/* Class functions of a keying element whose instances have the ChainDeferral `deferral`. `add`
+ * (instance, chain) adds the element's steps. It returns false if it cannot. */
+template <auto deferral, auto add> struct ChainElement;
 
-template <typename Instance, ChainMember *Instance::*member, auto add>
-struct ChainElement<member, add> {
+template <typename Instance, ChainDeferral *Instance::*deferral, auto add>
+struct ChainElement<deferral, add> {
   static auto adder (gpointer filter)
   {
     return [filter] (
@@ -89,23 +90,23 @@ struct ChainElement<member, add> {
   static GstOpenCLMergeResult merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
       GstBuffer *output, cl_event *event, GError **error)
   {
-    ChainMember *of = reinterpret_cast<Instance *> (filter)->*member;
+    ChainDeferral *of = reinterpret_cast<Instance *> (filter)->*deferral;
     return of->merge (filter, adder (filter), pending, output, event, error);
   }
 
   static void install (GstOpenCLFilterClass *klass)
   {
-    static const GstOpenCLDeferral deferral = {
+    static const GstOpenCLDeferral functions = {
         gst_keying_deferred_chain_get_type, can_merge, merge};
     static const auto process = klass->process;
-    gst_opencl_filter_class_set_deferral (klass, &deferral);
+    gst_opencl_filter_class_set_deferral (klass, &functions);
     klass->process = [] (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
                          cl_event *event, GError **error) -> gboolean {
-      ChainMember *of = reinterpret_cast<Instance *> (filter)->*member;
+      ChainDeferral *of = reinterpret_cast<Instance *> (filter)->*deferral;
       const auto outcome = of->begin (filter, adder (filter), input, output, error);
-      return outcome == ChainMember::Outcome::plain
+      return outcome == ChainDeferral::Outcome::plain
                  ? process (filter, input, output, event, error)
-                 : outcome == ChainMember::Outcome::done;
+                 : outcome == ChainDeferral::Outcome::done;
     };
   }
 };
