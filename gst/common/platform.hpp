@@ -75,8 +75,18 @@ bool read_file (const std::string &path, std::string &contents, GError **error,
  * such file. */
 std::string resolved_path (const std::string &path);
 
-/* Returns the last part of a path. */
-std::string name_of_file (const std::string &path);
+#ifdef G_OS_WIN32
+#define PATH_SEPARATORS "\\/"
+#else
+#define PATH_SEPARATORS "/"
+#endif
+
+/* Returns the index at which the name of the file begins in a path: after the last separator, or
+ * after the drive in C:file where a backslash is a separator. */
+gsize begin_of_name (const std::string &path, const char *separators = PATH_SEPARATORS);
+/* Returns the name of the file. */
+std::string name_of_file (
+    const std::string &path, const char *separators = PATH_SEPARATORS);
 
 /* --- writing files --- */
 
@@ -122,6 +132,10 @@ bool write_file (const std::string &location, const std::string &bytes, GError *
 
 /* Returns the path of a folder below that of this project in the user's cache. */
 std::string cache_folder (const char *name);
+
+/* Returns the folder of the user's cache: XDG_CACHE_HOME, or the system's folder for files that
+ * may be lost but that nothing else removes. */
+std::string users_cache_folder ();
 
 /* Returns false for a folder that another user may write, and logs why. It need not
  * exist. */
@@ -190,6 +204,9 @@ std::vector<double> resources_of_process ();
 std::string find_helper_file (const std::string &name);
 /* The same for a program, whose file may have an extension */
 std::string find_helper_program (const std::string &name);
+
+/* Returns what to install on a system without an OpenCL driver. */
+std::string driver_hint ();
 
 /* Returns the name, release and machine of the operating system, such as "Linux 6.1 x86_64". */
 std::string name_of_system ();

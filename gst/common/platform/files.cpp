@@ -114,17 +114,25 @@ write_file (const std::string &location, const std::string &bytes, GError **erro
          && file.finish (false, error);
 }
 
-std::string
-name_of_file (const std::string &path)
+gsize
+begin_of_name (const std::string &path, const char *separators)
 {
-  return fs::u8path (path).filename ().u8string ();
+  const bool has_drive = strchr (separators, '\\') && path.size () > 1 && path[1] == ':';
+  const gsize last = path.find_last_of (separators);
+  return last != std::string::npos ? last + 1 : has_drive ? 2 : 0;
+}
+
+std::string
+name_of_file (const std::string &path, const char *separators)
+{
+  return path.substr (begin_of_name (path, separators));
 }
 
 std::string
 cache_folder (const char *name)
 {
   return take_text (
-      g_build_filename (g_get_user_cache_dir (), "gst-opencl", name, nullptr));
+      g_build_filename (users_cache_folder ().c_str (), "gst-opencl", name, nullptr));
 }
 
 static std::string

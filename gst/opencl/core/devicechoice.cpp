@@ -146,9 +146,8 @@ set_no_device_error (const std::vector<DeviceDescription> &listed, const char *c
 
   if (listed.empty ())
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE,
-        "No OpenCL device for device=%s: no platform offers one (pocl-opencl-icd runs on "
-        "any CPU; it needs a folder to write in: POCL_CACHE_DIR, default ~/.cache/pocl)",
-        asked);
+        "No OpenCL device for device=%s: no platform offers one (%s)", asked,
+        driver_hint ().c_str ());
   else if (!faults.empty ())
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE,
         "No OpenCL device of device=%s can be used: %s", asked, faults.c_str ());
