@@ -25,6 +25,10 @@ def __getattr__(name):
         raise AttributeError(f"module 'gstopencl' has no attribute '{name}'")
     from importlib import import_module
     try:
+        import_module("gstreamer_libs").setup_python_environment()  # GStreamer's wheels for Windows
+    except ImportError:
+        pass
+    try:
         globals()[name] = getattr(import_module(f".{PUBLIC[name]}", __name__), name)
         return globals()[name]
     except (ImportError, ValueError) as error:

@@ -12,7 +12,7 @@ set -euo pipefail
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
 gst=$folder/gstreamer
 host=x86_64-w64-mingw32
-wheels=(libs cli plugins plugins-libs msvc-runtime)
+wheels=(libs cli plugins plugins-libs ext-runtime)
 
 # Wheels of one version are not all of one number: those of plugins may be older.
 fetch_gstreamer () {
