@@ -133,10 +133,6 @@ bool write_file (const std::string &location, const std::string &bytes, GError *
 /* Returns the path of a folder below that of this project in the user's cache. */
 std::string cache_folder (const char *name);
 
-/* Returns the folder of the user's cache: XDG_CACHE_HOME, or the system's folder for files that
- * may be lost but that nothing else removes. */
-std::string users_cache_folder ();
-
 /* Returns false for a folder that another user may write, and logs why. It need not
  * exist. */
 bool is_private_folder (const std::string &folder);
@@ -204,9 +200,6 @@ std::vector<double> resources_of_process ();
 std::string find_helper_file (const std::string &name);
 /* The same for a program, whose file may have an extension */
 std::string find_helper_program (const std::string &name);
-
-/* Returns what to install on a system without an OpenCL driver. */
-std::string driver_hint ();
 
 /* Returns the name, release and machine of the operating system, such as "Linux 6.1 x86_64". */
 std::string name_of_system ();

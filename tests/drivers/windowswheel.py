@@ -47,7 +47,7 @@ def of_windows(program, *words, folder=SCRIPTS, **more):
     # The build's own plugins and packages are in this environment.
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("GST_", "GI_", "PYTHON", "XDG_", "LD_LIBRARY"))}
-    environment |= {"LD_PRELOAD": str(BUILD.parent / "keepsignals.so"),
+    environment |= {"LD_PRELOAD": str(SCRIPTS.parents[1] / "keepsignals.so"),
                     "GST_OPENCL_SELF_CHECK": "0", **more}
     done = subprocess.run([WINE, folder / f"{program}.exe", *words], stdin=subprocess.DEVNULL,
                           env=environment, capture_output=True, text=True, errors="replace",

@@ -27,7 +27,13 @@ other=$build-windows
   -D{introspection,clfft,clblast}=disabled -D{benchmark,hardening}=false </dev/null >&2 \
   || refuse "The build failed."
 ninja -C "$other" $target </dev/null >&2 || refuse "The build failed."
-wheel=$("$root/tools/windows/wheel.py" "$other" "$sysroot" "$other") || refuse "There is no wheel."
+wheel=$("$root/tools/windows/wheel.py" "$other" "$other") || refuse "There is no wheel."
+gst=$sysroot/gstreamer site=$other/site packed=$other/site/gstopencl_windows
+rm -rf "$site"
+/usr/bin/python3 -m pip install --quiet --no-deps --only-binary :all: --platform win_amd64 \
+  --root-user-action ignore --target "$site" "$wheel" || refuse "The wheel cannot be installed."
+"$root/tests/drivers/imports.py" "$gst/bin" "$packed"/bin/* "$packed"/lib/*/* >&2 \
+  || refuse "The wheel lacks libraries."
 [ "${1:-}" != --wheel ] || { echo "$wheel" && exit; }
 
 # windows PATH: as Wine names it
@@ -35,7 +41,6 @@ windows () {
   printf 'Z:%s' "${1//\//\\}"
 }
 
-gst=$sysroot/gstreamer
 wine=$("$root/tests/drivers/plainwine.sh" "$sysroot/wine") || refuse "Wine cannot be copied."
 export WINEPREFIX=$other/prefix WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 [ -e "$WINEPREFIX" ] || "$wine" wineboot --init >&2 || refuse "Wine does not start."
@@ -47,7 +52,7 @@ passed=0 failed=0
 echo 'const char *zlibVersion (void); const char *version (void) { return zlibVersion (); }' \
   | x86_64-w64-mingw32-gcc -shared -x c - -o "$other/imports.dll" -l:libz.dll.a \
   || refuse "imports.dll cannot be linked."
-[[ $("$root/tools/windows/imports.py" "$gst/bin" "$other/imports.dll" 2>&1) == *zlib1.dll* ]] \
+[[ $("$root/tests/drivers/imports.py" "$gst/bin" "$other/imports.dll" 2>&1) == *zlib1.dll* ]] \
   || refuse "imports.py does not find zlib1.dll missing."
 
 # A CPython for Windows, and what the wheel requires, by its own pip
@@ -84,10 +89,6 @@ if [ $# -eq 0 ] || [ "$1" = --installed ]; then
   [ $# -eq 0 ] || conclude "$passed" "$failed"
 fi
 
-site=$other/site packed=$other/site/gstopencl_windows
-rm -rf "$site"
-/usr/bin/python3 -m pip install --quiet --no-deps --only-binary :all: --platform win_amd64 \
-  --root-user-action ignore --target "$site" "$wheel" || refuse "The wheel cannot be installed."
 only=("${@/#/--only=}")
 add_up in_build /usr/bin/python3 "$root/tests/drivers/systems.py" "${only[@]}" \
   --known "$root/tests/drivers/known-windows.txt" "$build" "$other/tests/check" \

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Packs a build for Windows and the Python package as a wheel: wheel.py BUILD SYSROOT FOLDER
+"""Packs a build for Windows and the Python package as a wheel: wheel.py BUILD FOLDER
 
-BUILD is a build folder of tests/run.sh --windows, and SYSROOT what sysroot.sh made. Prints the path
-of the wheel. Equal inputs give equal bytes.
+BUILD is a build folder of tests/run.sh --windows. Prints the path of the wheel. Equal builds give
+equal wheels.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -11,12 +11,9 @@ import glob
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 import zipfile
-
-import imports
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = "gstopencl_windows"
@@ -24,22 +21,21 @@ PROGRAMS = ["oct-process", "opencl-detect", "opencl-key", "opencl-view", "oct-ca
 # Modules of the window that other programs use. The window itself is for GTK 3, which GStreamer's
 # wheels do not have.
 VIEW = {"__init__.py", "arguments.py", "octoptions.py", "octpipeline.py", "properties.py"}
-# What the libraries contain of others: name, licence, Debian package, file of its licence
+# What the libraries contain of others: name, licence, and the Debian package that has its text
 CARRIED = [
-    ("libzip", "BSD-3-Clause", None, "{sysroot}/libzip/LICENSE"),
-    ("zlib", "Zlib", "libz-mingw-w64-dev", None),
-    ("VkFFT", "MIT", "libvkfft-dev", None),
-    ("OpenCL-CLHPP", "Apache-2.0", "opencl-clhpp-headers", None),
-    ("mingw-w64 and winpthreads", "ZPL-2.1 AND MIT", "mingw-w64-x86-64-dev", None),
-    ("libstdc++ and libgcc", "GPL-3.0-or-later WITH GCC-exception-3.1", "gcc-mingw-w64-base", None),
+    ("libzip", "BSD-3-Clause", "libzip-dev"),
+    ("zlib", "Zlib", "libz-mingw-w64-dev"),
+    ("VkFFT", "MIT", "libvkfft-dev"),
+    ("OpenCL-CLHPP", "Apache-2.0", "opencl-clhpp-headers"),
+    ("mingw-w64 and winpthreads", "ZPL-2.1 AND MIT", "mingw-w64-x86-64-dev"),
+    ("libstdc++ and libgcc", "GPL-3.0-or-later WITH GCC-exception-3.1", "gcc-mingw-w64-base"),
 ]
 METADATA = """Metadata-Version: 2.4
 Name: gst-opencl
 Version: {version}
 Summary: GStreamer elements on OpenCL: device memory, OCT, chroma keying, programs and networks
 License-Expression: LGPL-2.1-or-later
-License-File: LICENSE
-{license_files}
+{texts}
 Requires-Python: >=3.9
 Requires-Dist: gstreamer-bundle~=1.28
 Requires-Dist: numpy
@@ -64,37 +60,22 @@ def version_of(build):
     return json.loads(asked.stdout)["version"]
 
 
-def version_of_package(package):
-    asked = subprocess.run(["dpkg-query", "--show", "--showformat=${Version}", package], check=True,
-                           capture_output=True, text=True)
-    return asked.stdout
+def bill_of(version):
+    """Returns a list of what the libraries contain, as CycloneDX."""
+    components = []
+    for name, licence, package in CARRIED:
+        asked = subprocess.run(["dpkg-query", "--show", "--showformat=${Version}", package],
+                               check=True, capture_output=True, text=True)
+        components.append({"type": "library", "name": name, "version": asked.stdout,
+                           "licenses": [{"expression": licence}]})
+    made = {"type": "library", "name": "gst-opencl", "version": version}
+    return json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+                       "metadata": {"component": made}, "components": components}, indent=1)
 
 
-def carried(sysroot):
-    """Returns (name, licence, version, path of the licence) of what the libraries contain."""
-    libzip = os.path.join(sysroot, "lib", "pkgconfig", "libzip.pc")
-    with open(libzip, encoding="utf-8") as file:
-        of_libzip = re.search(r"(?m)^Version: (.*)", file.read())[1]
-    return [(name, licence, version_of_package(package) if package else of_libzip,
-             f"/usr/share/doc/{package}/copyright" if package else path.format(sysroot=sysroot))
-            for name, licence, package, path in CARRIED]
-
-
-def bill_of(parts, version):
-    """Returns a list of what is carried, as CycloneDX."""
-    return json.dumps({
-        "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
-        "metadata": {"component": {
-            "type": "library", "name": "gst-opencl", "version": version,
-            "licenses": [{"license": {"id": "LGPL-2.1-or-later"}}]}},
-        "components": [{"type": "library", "name": name, "version": of_part,
-                        "licenses": [{"expression": licence}]}
-                       for name, licence, of_part, _ in parts]}, indent=1).encode() + b"\n"
-
-
-def contents(build, sysroot, info, version):
+def contents(build, info, version):
     """(name in the wheel, path or bytes)"""
-    python, parts = os.path.join(ROOT, "python"), carried(sysroot)
+    python = os.path.join(ROOT, "python")
     for path in glob.glob(os.path.join(python, "gstopencl", "**", "*.[cp][ly]"), recursive=True):
         folder, name = os.path.split(path)
         if os.path.basename(folder) != "view" or name in VIEW:
@@ -103,7 +84,6 @@ def contents(build, sysroot, info, version):
     for name in ("docs/garden.jpg", "docs/greenscreen-before.png", "tools/fetch-selfie-model.py",
                  "tools/fetch-detection-model.py", "tools/onnxwriter.py", "tools/packages.py", "tools/tfliteconverter.py"):
         yield f"gstopencl/data/{os.path.basename(name)}", os.path.join(ROOT, name)
-    programs = []
     yield f"{PACKAGE}/__init__.py", os.path.join(ROOT, "tools", "windows", "runtime.py")
     for pattern, folder in (("gst/opencl/*.dll", "bin"), ("gst/opencl/*.exe", "bin"),
                             ("tools/*.exe", "bin"), ("gst/*/libgst*opencl.dll", "lib/gstreamer-1.0")):
@@ -112,32 +92,29 @@ def contents(build, sysroot, info, version):
             sys.exit(f"{build}: has no {pattern}")
         for path in found:
             yield f"{PACKAGE}/{folder}/{os.path.basename(path)}", path
-            programs.append(path)
-    imports.check(os.path.join(sysroot, "gstreamer", "bin"), programs)
-    texts = {f"licenses/{name.split()[0]}.txt": path for name, _, _, path in parts}
-    texts["licenses/GPL-3.txt"] = "/usr/share/common-licenses/GPL-3"
+    texts = {f"{name.split()[0]}.txt": f"/usr/share/doc/{package}/copyright"
+             for name, _, package in CARRIED}
+    texts |= {"GPL-3.txt": "/usr/share/common-licenses/GPL-3", "LICENSE": f"{ROOT}/LICENSE"}
     for name, path in texts.items():
-        yield f"{info}/{name}", path
-    yield f"{info}/sboms/gst-opencl.cdx.json", bill_of(parts, version)
+        yield f"{info}/licenses/{name}", path
+    yield f"{info}/sboms/gst-opencl.cdx.json", bill_of(version).encode()
     yield "gst_opencl.pth", f"import {PACKAGE}\n".encode()
     yield f"{info}/METADATA", METADATA.format(
-        version=version, license_files="\n".join(
-            f"License-File: {name.partition('/')[2]}" for name in texts)).encode()
-    yield f"{info}/licenses/LICENSE", os.path.join(ROOT, "LICENSE")
+        version=version, texts="\n".join(f"License-File: {name}" for name in texts)).encode()
     yield f"{info}/WHEEL", WHEEL.encode()
     lines = [f"{name} = {PACKAGE}:{name.replace('-', '_')}" for name in PROGRAMS]
     yield f"{info}/entry_points.txt", "\n".join(["[console_scripts]", *lines, ""]).encode()
 
 
 def main():
-    build, sysroot, folder = sys.argv[1:]
+    build, folder = sys.argv[1:]
     version = version_of(build)
     info = f"gst_opencl-{version}.dist-info"
     path = os.path.join(folder, f"gst_opencl-{version}-py3-none-win_amd64.whl")
     record = []
     os.makedirs(folder, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for name, source in sorted(contents(build, sysroot, info, version)):
+        for name, source in sorted(contents(build, info, version)):
             if isinstance(source, str):
                 with open(source, "rb") as file:
                     source = file.read()

@@ -197,12 +197,6 @@ TemporaryFile::close (bool remove)
     g_unlink (temporary.c_str ());
 }
 
-std::string
-users_cache_folder ()
-{
-  return g_get_user_cache_dir ();
-}
-
 std::shared_ptr<void>
 lock_file (const std::string &path, guint seconds)
 {

@@ -222,14 +222,6 @@ TemporaryFile::close (bool remove)
     DeleteFileW (wide (temporary).c_str ());
 }
 
-/* Windows deletes files of INetCache, which g_get_user_cache_dir() returns. */
-std::string
-users_cache_folder ()
-{
-  const char *asked = g_getenv ("XDG_CACHE_HOME");
-  return asked && *asked ? asked : g_get_user_data_dir ();
-}
-
 std::shared_ptr<void>
 lock_file (const std::string &, guint)
 {

@@ -131,8 +131,11 @@ name_of_file (const std::string &path, const char *separators)
 std::string
 cache_folder (const char *name)
 {
-  return take_text (
-      g_build_filename (users_cache_folder ().c_str (), "gst-opencl", name, nullptr));
+  const char *folder = g_get_user_cache_dir ();
+#ifdef G_OS_WIN32 /* which deletes files of that folder, INetCache */
+  folder = g_getenv ("XDG_CACHE_HOME") ? folder : g_get_user_data_dir ();
+#endif
+  return take_text (g_build_filename (folder, "gst-opencl", name, nullptr));
 }
 
 static std::string

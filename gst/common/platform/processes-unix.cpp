@@ -217,14 +217,6 @@ find_helper_program (const std::string &name)
 }
 
 std::string
-driver_hint ()
-{
-  return "pocl-opencl-icd runs on any CPU; it needs a folder to write in: "
-         "POCL_CACHE_DIR, default "
-         "~/.cache/pocl";
-}
-
-std::string
 name_of_system ()
 {
   utsname names{};

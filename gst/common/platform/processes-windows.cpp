@@ -252,12 +252,6 @@ find_helper_program (const std::string &name)
 }
 
 std::string
-driver_hint ()
-{
-  return "install the driver of the GPU's vendor, which brings OpenCL.dll";
-}
-
-std::string
 name_of_system ()
 {
   const std::string name = take_text (g_get_os_info (G_OS_INFO_KEY_PRETTY_NAME));

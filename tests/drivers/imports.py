@@ -24,8 +24,8 @@ def imports_of(path):
     return {name.lower() for name in names}
 
 
-def check(gstreamer, files):
-    """Ends the process with the names of DLLs that are missing."""
+def main():
+    gstreamer, *files = sys.argv[1:]
     present = {os.path.basename(file).lower() for file in [*files, *os.listdir(gstreamer)]}
     wrong = [f"{file}: imports {name}" for file in files
              for name in sorted(imports_of(file) - present - OF_WINDOWS)]
@@ -34,4 +34,4 @@ def check(gstreamer, files):
 
 
 if __name__ == "__main__":
-    check(sys.argv[1], sys.argv[2:])
+    main()
