@@ -47,10 +47,12 @@ write_glibconfig () {
 copy_headers () {
   local include=$folder/include
   mkdir -p "$include"
-  cp -r /usr/include/{gstreamer-1.0,glib-2.0,CL,cairo} "$include"
-  cp -r /usr/include/vkFFT* "$include"
+  # Times of files that do not change keep what is built.
+  cp -r --preserve=timestamps /usr/include/{gstreamer-1.0,glib-2.0,CL,cairo,vkFFT*} "$include"
   write_glibconfig "$(pkg-config --variable=libdir glib-2.0)/glib-2.0/include/glibconfig.h" \
-    >"$include/glib-2.0/glibconfig.h"
+    >"$folder/glibconfig.h"
+  cmp -s "$folder/glibconfig.h" "$include/glib-2.0/glibconfig.h" \
+    || mv "$folder/glibconfig.h" "$include/glib-2.0"
   echo '#include <glib.h>
     G_STATIC_ASSERT (sizeof (glong) == 4 && sizeof (gint64) == 8 && sizeof (gsize) == 8);
     G_STATIC_ASSERT (G_DIR_SEPARATOR == 92 && G_MAXSSIZE == G_MAXINT64);' \
@@ -152,7 +154,7 @@ END
 [ -e "$gst" ] || fetch_gstreamer
 copy_headers
 mkdir -p "$folder/lib"
-build_opencl
+[ "$folder/lib/libOpenCL.a" -nt "$(dirname "$0")/openclloader.c" ] || build_opencl
 [ -e "$folder/lib/libzip.a" ] || build_libzip
 describe_libraries
 write_cross_file
