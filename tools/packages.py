@@ -17,7 +17,8 @@ class Missing(SystemExit):
 
 
 def cache_folder(*names):
-    caches = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    caches = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") \
+        or os.path.expanduser("~/.cache")
     return os.path.join(caches, "gst-opencl", "models", *names)
 
 

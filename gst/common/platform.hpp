@@ -75,8 +75,18 @@ bool read_file (const std::string &path, std::string &contents, GError **error,
  * such file. */
 std::string resolved_path (const std::string &path);
 
-/* Returns the last part of a path. */
-std::string name_of_file (const std::string &path);
+#ifdef G_OS_WIN32
+#define PATH_SEPARATORS "\\/"
+#else
+#define PATH_SEPARATORS "/"
+#endif
+
+/* Returns the index at which the name of the file begins in a path: after the last separator, or
+ * after the drive in C:file where a backslash is a separator. */
+gsize begin_of_name (const std::string &path, const char *separators = PATH_SEPARATORS);
+/* Returns the name of the file. */
+std::string name_of_file (
+    const std::string &path, const char *separators = PATH_SEPARATORS);
 
 /* --- writing files --- */
 

@@ -64,7 +64,7 @@ GrowingFile::append (const guint8 *data, gsize size, GError **error)
 static bool
 find_counter (const std::string &location, gsize &begin, gsize &end)
 {
-  begin = location.rfind ('/') + 1; /* 0 without a folder */
+  begin = begin_of_name (location);
   for (; (begin = location.find ('%', begin)) != std::string::npos; begin++) {
     end = location.find_first_not_of ("0123456789", begin + 1);
     if (end != std::string::npos && location[end] == 'd' && end - begin < 5) {
@@ -102,10 +102,9 @@ std::string
 extension_of (const std::string &location)
 {
   const gsize point = location.rfind ('.');
-  const gsize folder = location.rfind ('/');
-  if (point == std::string::npos || (folder != std::string::npos && point < folder))
-    return "";
-  return location.substr (point);
+  return point == std::string::npos || point < begin_of_name (location)
+             ? ""
+             : location.substr (point);
 }
 
 bool

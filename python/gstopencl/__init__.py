@@ -26,7 +26,10 @@ def __getattr__(name):
         return version()
     if name not in PUBLIC:
         raise AttributeError(f"module 'gstopencl' has no attribute '{name}'")
-    from importlib import import_module
+    import os
+    from importlib import import_module, util
+    if os.name == "nt" and util.find_spec("gstreamer_libs"):  # GStreamer's wheels
+        import_module("gstreamer_libs").setup_python_environment()
     try:
         globals()[name] = getattr(import_module(f".{PUBLIC[name]}", __name__), name)
         return globals()[name]

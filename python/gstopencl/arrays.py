@@ -39,6 +39,7 @@ from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
 
 from .memory import Mapped, buffer_of  # noqa: E402
 from .structures import structure_of  # noqa: E402
+from .system import load_library  # noqa: E402
 from .view.properties import write_text  # noqa: E402
 
 KEPT, SHAPES = 32, 3  # pipelines, and those of them that differ in the shapes of operands alone
@@ -62,7 +63,7 @@ class Device:
     def __init__(self, context):
         self.context, self.lock, self.engines = context, threading.Lock(), {}
         self.folder = temporary_folder(self, "gstopencl-")
-        self.opencl = ctypes.CDLL("libOpenCL.so.1")
+        self.opencl = load_library("OpenCL", 1)
         self.opencl.clCreateBuffer.restype = ctypes.c_void_p
         self.shares = bool(self.info(HOST_UNIFIED_MEMORY))
         self.alignment = max(self.info(MEM_BASE_ADDR_ALIGN) // 8, 1)

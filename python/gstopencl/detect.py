@@ -18,6 +18,7 @@ from .files import replaced
 from .launch import Value
 from .program import Failed, reason_of
 from .progress import FilesProgress
+from .system import CAMERA_HELP, FIRST_CAMERA, camera_source
 from .view.arguments import Parser, Refused, check_utf8
 from .view.octoptions import existing, of_pattern, whole
 
@@ -95,8 +96,8 @@ def parse_arguments(words):
     check_utf8(words)
     parser = Parser(prog=PROGRAM, usage=USAGE, epilog=EXAMPLES)
     parser.add_argument("files", nargs="*", metavar="FILE|FOLDER", help=argparse.SUPPRESS)
-    parser.add_argument("--camera", metavar="DEVICE", nargs="?", const="/dev/video0",
-                        help="a video device (/dev/video0)")
+    parser.add_argument("--camera", metavar="DEVICE", nargs="?", const=FIRST_CAMERA,
+                        help=f"a video device {CAMERA_HELP}")
     network = parser.add_argument_group("Network")
     network.add_argument("--network", metavar="faces|hands|text", default="faces",
                          type=of_pattern("faces|hands|text", "faces, hands or text"),
@@ -330,7 +331,7 @@ def words_of(asked, networks, file, end):
         which = {"class-confidence-threshold": stages[-1:], "precision": stages}
         for stage in which.get(name, stages[:1]) if getattr(asked, name) else ():
             stage[name] = getattr(asked, name)
-    source = ["v4l2src name=source", Value("device", asked.camera)] if asked.camera else \
+    source = camera_source("source", asked.camera) if asked.camera else \
         ["filesrc name=source", Value("location", str(file)), "! decodebin"]
     # Boxes are drawn in 8 bits.
     words = [*source, "! openclupload ! openclconvert name=file_shown"]

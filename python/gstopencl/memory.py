@@ -11,6 +11,8 @@ import itertools
 import numpy as np
 from gi.repository import Gst
 
+from .system import load_library
+
 GIVE_BACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 READ, READONLY = 1, 2  # GST_MAP_READ, GST_MEMORY_FLAG_READONLY
 
@@ -23,7 +25,7 @@ class MapInfo(ctypes.Structure):
 
 
 def declared(name, result, *arguments):
-    function = getattr(ctypes.CDLL("libgstreamer-1.0.so.0"), name)
+    function = getattr(load_library("gstreamer-1.0", 0), name)
     function.restype, function.argtypes = result, arguments
     return function
 

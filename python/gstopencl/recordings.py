@@ -19,7 +19,7 @@ import numpy as np
 
 from .frames import TYPES_OF_OCT, oct_caps
 from .notices import warn
-from .system import READ_AT_ONCE
+from .system import READ_AT_ONCE, hint_for
 
 PACKED_BITS = {"MONO10P": 10, "MONO12P": 12, "MONO12PACKED": 12}
 CODECS = threading.Lock()  # while those of zarr are changed
@@ -151,7 +151,7 @@ def library(name, package):
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise RecordingError(f"{name} is missing: install {package}") from None
+        raise RecordingError(f"{name} is missing: {hint_for(name, package)}") from None
 
 
 def open_npy(path, _):

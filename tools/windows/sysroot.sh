@@ -12,7 +12,7 @@ set -euo pipefail
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
 gst=$folder/gstreamer
 host=x86_64-w64-mingw32
-wheels=(libs cli plugins plugins-libs msvc-runtime)
+wheels=(libs cli plugins plugins-libs ext-runtime)
 
 # Wheels of one version are not all of one number: those of plugins may be older.
 fetch_gstreamer () {
@@ -47,10 +47,12 @@ write_glibconfig () {
 copy_headers () {
   local include=$folder/include
   mkdir -p "$include"
-  cp -r /usr/include/{gstreamer-1.0,glib-2.0,CL,cairo} "$include"
-  cp -r /usr/include/vkFFT* "$include"
+  # Times of files that do not change keep what is built.
+  cp -r --preserve=timestamps /usr/include/{gstreamer-1.0,glib-2.0,CL,cairo,vkFFT*} "$include"
   write_glibconfig "$(pkg-config --variable=libdir glib-2.0)/glib-2.0/include/glibconfig.h" \
-    >"$include/glib-2.0/glibconfig.h"
+    >"$folder/glibconfig.h"
+  cmp -s "$folder/glibconfig.h" "$include/glib-2.0/glibconfig.h" \
+    || mv "$folder/glibconfig.h" "$include/glib-2.0"
   echo '#include <glib.h>
     G_STATIC_ASSERT (sizeof (glong) == 4 && sizeof (gint64) == 8 && sizeof (gsize) == 8);
     G_STATIC_ASSERT (G_DIR_SEPARATOR == 92 && G_MAXSSIZE == G_MAXINT64);' \
@@ -85,6 +87,19 @@ build_libzip () {
   cmake --build "$source/build" --target install
 }
 
+# build_opencl: an import library that loads OpenCL.dll at the first call, with the functions that
+# Wine's opencl.dll has
+build_opencl () {
+  local of_wine=/usr/lib/x86_64-linux-gnu/wine/x86_64-windows/opencl.dll
+  { echo EXPORTS && $host-objdump -p "$of_wine" | sed -nE 's/^\t\[ *[0-9]+\] (cl\w+)$/\1/p'; } \
+    >"$folder/opencl.def"
+  rm -f "$folder/lib/libOpenCL.a"
+  $host-dlltool --dllname OpenCL.dll --input-def "$folder/opencl.def" \
+    --output-delaylib "$folder/lib/libOpenCL.a"
+  $host-gcc -O2 -Wall -Werror -c "$(dirname "$0")/openclloader.c" -o "$folder/openclloader.o"
+  $host-ar r "$folder/lib/libOpenCL.a" "$folder/openclloader.o"
+}
+
 # describe NAME LIBS CFLAGS [REQUIRED]: for pkg-config, with the version of Debian's headers
 describe () {
   printf '%s\n' "Name: $1" "Description: $1" "Version: $(pkg-config --modversion "$1")" \
@@ -105,8 +120,8 @@ describe_libraries () {
       "gstreamer-1.0$([ $name = base ] || echo ' gstreamer-base-1.0')"
   done
   describe cairo -l:cairo-2.dll "-I$folder/include/cairo"
-  describe OpenCL "-L$folder/lib -l:opencl.dll" ""
-  describe libzip "-L$folder/lib -L/usr/$host/lib -lzip -lz" -DZIP_STATIC
+  describe OpenCL "-L$folder/lib -lOpenCL" ""
+  describe libzip "-L$folder/lib -L/usr/$host/lib -lzip -l:libz.a" -DZIP_STATIC
 }
 
 write_cross_file () {
@@ -124,9 +139,10 @@ exe_wrapper = '/usr/lib/wine/wine64'
 [properties]
 pkg_config_libdir = '$folder/lib/pkgconfig'
 [built-in options]
-# An older libstdc++ among the wheels would be found first.
-c_link_args = ['-static-libgcc']
-cpp_link_args = ['-static', '-static-libgcc', '-static-libstdc++']
+# An older libstdc++ among the wheels would be found first. -s: without symbols, which are half of
+# a library. The time of a build would make two of them differ.
+c_link_args = ['-static-libgcc', '-s', '-Wl,--no-insert-timestamp']
+cpp_link_args = ['-static', '-static-libgcc', '-static-libstdc++', '-s', '-Wl,--no-insert-timestamp']
 [host_machine]
 system = 'windows'
 cpu_family = 'x86_64'
@@ -138,8 +154,7 @@ END
 [ -e "$gst" ] || fetch_gstreamer
 copy_headers
 mkdir -p "$folder/lib"
-# The system's library has this name; Wine's is one to link with.
-cp /usr/lib/x86_64-linux-gnu/wine/x86_64-windows/opencl.dll "$folder/lib"
+[ "$folder/lib/libOpenCL.a" -nt "$(dirname "$0")/openclloader.c" ] || build_opencl
 [ -e "$folder/lib/libzip.a" ] || build_libzip
 describe_libraries
 write_cross_file

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Packs a build for Windows and the Python package as a wheel: wheel.py BUILD FOLDER
 
-BUILD is a build folder of tests/run.sh --windows. Prints the path of the wheel.
+BUILD is a build folder of tests/run.sh --windows. Prints the path of the wheel. Equal builds give
+equal wheels.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -15,18 +16,26 @@ import sys
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+from carried import EVERYWHERE, ON_WINDOWS, bill_of, texts_of  # noqa: E402
+
 PACKAGE = "gstopencl_windows"
 PROGRAMS = ["oct-process", "opencl-detect", "opencl-key", "opencl-view", "oct-calibrate", "opencl-devices"]
-METADATA = """Metadata-Version: 2.1
+# Modules of the window that other programs use. The window itself is for GTK 3, which GStreamer's
+# wheels do not have.
+VIEW = {"__init__.py", "arguments.py", "octoptions.py", "octpipeline.py", "properties.py"}
+METADATA = """Metadata-Version: 2.4
 Name: gst-opencl
 Version: {version}
 Summary: GStreamer elements on OpenCL: device memory, OCT, chroma keying, programs and networks
-License: LGPL-2.1-or-later
+License-Expression: LGPL-2.1-or-later
+{texts}
 Requires-Python: >=3.9
 Requires-Dist: gstreamer-bundle~=1.28
 Requires-Dist: numpy
 Requires-Dist: distributed
 Requires-Dist: cryptography
+Requires-Dist: pillow
 Provides-Extra: formats
 Requires-Dist: h5py; extra == "formats"
 Requires-Dist: tifffile; extra == "formats"
@@ -49,7 +58,10 @@ def contents(build, info, version):
     """(name in the wheel, path or bytes)"""
     python = os.path.join(ROOT, "python")
     for path in glob.glob(os.path.join(python, "gstopencl", "**", "*.[cp][ly]"), recursive=True):
-        yield os.path.relpath(path, python), path
+        folder, name = os.path.split(path)
+        if os.path.basename(folder) != "view" or name in VIEW:
+            yield os.path.relpath(path, python), path
+    yield "gstopencl/installed.py", os.path.join(build, "tools", "installed.py")
     for name in ("docs/garden.jpg", "docs/greenscreen-before.png", "tools/fetch-selfie-model.py",
                  "tools/fetch-detection-model.py", "tools/onnxwriter.py", "tools/packages.py", "tools/tfliteconverter.py"):
         yield f"gstopencl/data/{os.path.basename(name)}", os.path.join(ROOT, name)
@@ -61,9 +73,14 @@ def contents(build, info, version):
             sys.exit(f"{build}: has no {pattern}")
         for path in found:
             yield f"{PACKAGE}/{folder}/{os.path.basename(path)}", path
+    carried = EVERYWHERE + ON_WINDOWS
+    texts = texts_of(carried) | {"GPL-3.txt": "/usr/share/common-licenses/GPL-3", "LICENSE": f"{ROOT}/LICENSE"}
+    for name, path in texts.items():
+        yield f"{info}/licenses/{name}", path
+    yield f"{info}/sboms/gst-opencl.cdx.json", bill_of(version, carried).encode()
     yield "gst_opencl.pth", f"import {PACKAGE}\n".encode()
-    yield f"{info}/METADATA", METADATA.format(version=version).encode()
-    yield f"{info}/LICENSE", os.path.join(ROOT, "LICENSE")
+    yield f"{info}/METADATA", METADATA.format(
+        version=version, texts="\n".join(f"License-File: {name}" for name in texts)).encode()
     yield f"{info}/WHEEL", WHEEL.encode()
     lines = [f"{name} = {PACKAGE}:{name.replace('-', '_')}" for name in PROGRAMS]
     yield f"{info}/entry_points.txt", "\n".join(["[console_scripts]", *lines, ""]).encode()
@@ -77,14 +94,14 @@ def main():
     record = []
     os.makedirs(folder, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for name, source in contents(build, info, version):
+        for name, source in sorted(contents(build, info, version)):
             if isinstance(source, str):
                 with open(source, "rb") as file:
                     source = file.read()
             digest = base64.urlsafe_b64encode(hashlib.sha256(source).digest()).rstrip(b"=").decode()
             record.append(f"{name},sha256={digest},{len(source)}")
-            wheel.writestr(name, source)
-        wheel.writestr(f"{info}/RECORD", "\n".join([*record, f"{info}/RECORD,,", ""]))
+            wheel.writestr(zipfile.ZipInfo(name), source, zipfile.ZIP_DEFLATED)
+        wheel.writestr(zipfile.ZipInfo(f"{info}/RECORD"), "\n".join([*record, f"{info}/RECORD,,", ""]))
     print(path)
 
 

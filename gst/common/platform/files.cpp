@@ -114,17 +114,28 @@ write_file (const std::string &location, const std::string &bytes, GError **erro
          && file.finish (false, error);
 }
 
-std::string
-name_of_file (const std::string &path)
+gsize
+begin_of_name (const std::string &path, const char *separators)
 {
-  return fs::u8path (path).filename ().u8string ();
+  const bool has_drive = strchr (separators, '\\') && path.size () > 1 && path[1] == ':';
+  const gsize last = path.find_last_of (separators);
+  return last != std::string::npos ? last + 1 : has_drive ? 2 : 0;
+}
+
+std::string
+name_of_file (const std::string &path, const char *separators)
+{
+  return path.substr (begin_of_name (path, separators));
 }
 
 std::string
 cache_folder (const char *name)
 {
-  return take_text (
-      g_build_filename (g_get_user_cache_dir (), "gst-opencl", name, nullptr));
+  const char *folder = g_get_user_cache_dir ();
+#ifdef G_OS_WIN32 /* which deletes files of that folder, INetCache */
+  folder = g_getenv ("XDG_CACHE_HOME") ? folder : g_get_user_data_dir ();
+#endif
+  return take_text (g_build_filename (folder, "gst-opencl", name, nullptr));
 }
 
 static std::string

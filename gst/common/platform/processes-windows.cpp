@@ -236,7 +236,7 @@ find_helper_file (const std::string &name)
       || !GetModuleFileNameW (module, path.data (), DWORD (path.size ())))
     return "";
   const std::string own = narrow (path.data ());
-  const std::string folder = own.substr (0, own.rfind ('\\') + 1);
+  const std::string folder = own.substr (0, begin_of_name (own));
   for (const char *inner : {"gstreamer-opencl-1.0\\", ""}) {
     const std::string file = folder + inner + name;
     if (g_file_test (file.c_str (), G_FILE_TEST_IS_REGULAR))

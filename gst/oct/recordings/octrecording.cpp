@@ -37,8 +37,7 @@ is_spectra (const std::string &name, guint camera, guint &number)
 {
   const char *const formats[] = {"Spectral%9u.data%n", "Spectral%9u_Cam1.data%n"};
   int end = 0;
-  const gsize base = name.rfind ('/');
-  const std::string last = base == std::string::npos ? name : name.substr (base + 1);
+  const std::string last = opencl::name_of_file (name, "/"); /* as archives have it */
   return sscanf (last.c_str (), formats[camera], &number, &end) == 1 && end > 0
          && last[gsize (end)] == '\0';
 }

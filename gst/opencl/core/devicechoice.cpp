@@ -14,6 +14,14 @@
 #include <cstring>
 #include <mutex>
 
+#ifdef G_OS_WIN32
+#define DRIVER_HINT "install the driver of the GPU's vendor, which brings OpenCL.dll"
+#else
+#define DRIVER_HINT                                                                      \
+  "pocl-opencl-icd runs on any CPU; it needs a folder to write in: POCL_CACHE_DIR, "     \
+  "default ~/.cache/pocl"
+#endif
+
 namespace opencl {
 std::vector<ListedDevice>
 list_devices ()
@@ -146,8 +154,7 @@ set_no_device_error (const std::vector<DeviceDescription> &listed, const char *c
 
   if (listed.empty ())
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE,
-        "No OpenCL device for device=%s: no platform offers one (pocl-opencl-icd runs on "
-        "any CPU; it needs a folder to write in: POCL_CACHE_DIR, default ~/.cache/pocl)",
+        "No OpenCL device for device=%s: no platform offers one (" DRIVER_HINT ")",
         asked);
   else if (!faults.empty ())
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE,

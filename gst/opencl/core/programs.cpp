@@ -27,10 +27,9 @@ struct File {
   bool on_disk = false;
 
   bool operator<(const File &other) const { return path < other.path; }
-  gsize end_of_folder () const { return path.rfind ('/') + 1; }
   File beside (const std::string &name) const
   {
-    return {path.substr (0, end_of_folder ()) + name, on_disk};
+    return {path.substr (0, begin_of_name (path)) + name, on_disk};
   }
 };
 
@@ -69,6 +68,15 @@ after (const std::string &text, const char *prefix)
   return at == std::string::npos ? "" : text.substr (at);
 }
 
+/* Returns a file's name as `#line` takes it, without characters that end or escape a string. */
+std::string
+quotable (std::string name)
+{
+  for (char &c : name)
+    c = strchr ("\"\\\n\r", c) ? '_' : c;
+  return name;
+}
+
 /* Returns the file that `line` of `from` includes. Its path is empty if the line includes
  * none, or one that is left to the compiler. */
 File
@@ -92,7 +100,7 @@ public:
   /* `#line` makes the compiler count lines as in the original file. */
   bool add_file (const File &file, GError **error)
   {
-    std::string text, name = file.path.substr (file.end_of_folder ());
+    std::string text, name = quotable (name_of_file (file.path));
     if (!included.insert (file).second)
       return true;
     if (!read_file (file, text, error))

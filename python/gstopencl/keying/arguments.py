@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 
+from ..system import CAMERA_HELP
 from ..view.arguments import Parser, check_utf8, fault_of
 
 PROGRAM = "opencl-key"
@@ -97,7 +98,7 @@ RESULT = {
     "device": ("DEVICE", "auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name"),
     "verbose": (None, "shows pipelines"),
 }
-INPUT = {"camera": ("DEVICE", "a camera instead of FILE, such as /dev/video0"),
+INPUT = {"camera": ("DEVICE", f"a camera instead of FILE, {CAMERA_HELP}"),
          "interlaced": ("keep", "keys interlaced films as they are (they become progressive, with "
                         "a frame for each field)"),
          "screen": ("auto|none", "whether there is a screen (auto)")}

@@ -4,6 +4,8 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import sys
 
+from ..system import hint_for
+
 try:
     import gi
 
@@ -11,4 +13,4 @@ try:
     gi.require_version("GstPbutils", "1.0")
     from gi.repository import Gio, GLib, GObject, Gst, GstPbutils  # noqa: F401
 except (ImportError, ValueError) as error:
-    sys.exit(f"{error}: python3-gi and gir1.2-gst-plugins-base-1.0 are needed")
+    sys.exit(f"{error}: {hint_for('PyGObject', 'python3-gi and gir1.2-gst-plugins-base-1.0')}")

@@ -3,6 +3,7 @@ GStreamer 1.22 shifts colours of 16 bits, and writes beyond its memory.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import atexit
 import os
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import typing
 import warnings
 
 from ..launch import Value
+from ..system import hint_for
 
 try:
     from PIL import Image, ImageOps
@@ -28,9 +30,20 @@ class Copy(typing.NamedTuple):
 
     def source(self, name):
         """Returns its frame, as parts of a launch line. `name`: of the filesrc"""
-        return [f"filesrc name={name}", Value("location", f"{OPEN_FILES}/{self.file.fileno()}"),
+        is_named = isinstance(self.file.name, str)
+        path = self.file.name if is_named else f"{OPEN_FILES}/{self.file.fileno()}"
+        return [f"filesrc name={name}", Value("location", path),
                 f"! rawvideoparse format={'rgba64-le' if self.is_deep else 'rgba'}"
                 f" framerate=0/1 width={self.size[0]} height={self.size[1]}"]
+
+
+def temporary_file():
+    """Returns a file that ends with this process, where the system can do that at its last use."""
+    if os.path.isdir(OPEN_FILES):
+        return tempfile.TemporaryFile()
+    file = tempfile.NamedTemporaryFile(delete=False)
+    atexit.register(lambda: (file.close(), os.unlink(file.name)))
+    return file
 
 
 def upright(image):
@@ -56,7 +69,7 @@ def read(path):
     if lower:
         data, upper = bytearray(2 * len(data)), data
         data[0::2], data[1::2] = upright(lower).tobytes(), upper
-    file = tempfile.TemporaryFile()
+    file = temporary_file()
     file.write(data)
     file.flush()
     return Copy(file, bool(lower), image.size)
@@ -66,16 +79,17 @@ def check_without_pillow(path):
     with open(path, "rb") as file:
         head = file.read(26)
     if head[:4] == b"\x89PNG" and head[24:25] == b"\x10" and head[25:26] > b"\0":
-        raise ValueError("colours of 16 bits need the package python3-pil")
+        raise ValueError(f"colours of 16 bits need Pillow: {hint_for('pillow', 'python3-pil')}")
     if head[:2] == b"\xff\xd8":
         print(f"{path}: edges may have wrong colours, as GStreamer makes 4:2:0 of this JPEG; "
-              "install python3-pil, or convert it to PNG", file=sys.stderr, flush=True)
+              f"{hint_for('pillow', 'python3-pil')}, or convert it to PNG",
+              file=sys.stderr, flush=True)
 
 
 def copy_of(path):
     """Returns the Copy of a picture, or None for what GStreamer reads. Raises ValueError."""
     try:
-        if not Image or not os.path.isdir(OPEN_FILES):
+        if not Image:
             return check_without_pillow(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of large pictures. Very large ones are an error.

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
+from ..system import camera_source
 from .arguments import colour_of, given, gray_key, settings_of
 from .hdr import to_srgb
 
@@ -74,11 +75,11 @@ class Keying:
     def filmed(self):
         """Returns frames before keying. The decoder of a file is "file_frames"."""
         asked = self.asked
-        source = [
-            "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
-            " ! queue leaky=downstream max-size-buffers=2"]
         if asked.file:
             source = decoded("file", asked.file, self.films.get("file"), asked.interlaced)
+        else:
+            source = [*camera_source("camera", asked.camera), "! decodebin ! videoconvert",
+                      "! queue leaky=downstream max-size-buffers=2"]
         return [*source, *self.fitted("file", self.frames)]
 
     def fitted(self, name, frames=FRAMES):

@@ -1,4 +1,4 @@
-/* Tests of child processes, locks and stored verdicts
+/* Tests of paths, child processes, locks and stored verdicts
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,6 +13,34 @@
 
 using namespace check;
 using opencl::ChildResult;
+
+namespace {
+const struct {
+  const char *label, *path, *separators, *name;
+} paths[] = {
+    {"a name alone", "p.cl", "/", "p.cl"},
+    {"a folder", "/home/me/p.cl", "/", "p.cl"},
+    {"a folder alone", "/home/me/", "/", ""},
+    {"a backslash on Linux", "/home/a\\p.cl", "/", "a\\p.cl"},
+    {"a colon on Linux", "C:p.cl", "/", "C:p.cl"},
+    {"a name alone on Windows", "p.cl", "\\/", "p.cl"},
+    {"a drive and backslashes", "C:\\me\\p.cl", "\\/", "p.cl"},
+    {"a backslash before a slash", "C:\\me/p.cl", "\\/", "p.cl"},
+    {"a slash before a backslash", "C:/me\\p.cl", "\\/", "p.cl"},
+    {"a drive without a folder", "C:p.cl", "\\/", "p.cl"},
+    {"a share", "\\\\host\\share\\p.cl", "\\/", "p.cl"},
+    {"a stream of a file", "me\\p.cl:s", "\\/", "p.cl:s"},
+    {"nothing", "", "\\/", ""},
+};
+} // namespace
+
+TEST_ROWS (test_name_of_file, paths)
+{
+  const std::string path = row.path;
+  expect_equal (opencl::name_of_file (path, row.separators), std::string (row.name));
+  expect_equal (
+      path.substr (0, opencl::begin_of_name (path, row.separators)) + row.name, path);
+}
 
 namespace {
 struct Child {

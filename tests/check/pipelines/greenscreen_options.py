@@ -703,7 +703,7 @@ def check_sampling_of_jpeg():
     assert "tall.jpg: edges may have wrong colours" in said and "python3-pil" in said, said
     pathlib.Path("deep.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x09\0\0\0\x09\x10\2")
     done = run("--background", "none", "--output", "jpeg.png", "deep.png", **without)
-    assert done.returncode == 2 and "need the package python3-pil" in done.stderr, done.stderr
+    assert done.returncode == 2 and "need Pillow: install python3-pil" in done.stderr, done.stderr
 
 
 def check_gray_keys():
