@@ -4,7 +4,7 @@
 # An ordinary user makes a B-scan, keys a film with sound, reads words with a network and calls a
 # function from NumPy.
 #
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
 source "$(dirname "$0")/common.sh"
@@ -27,7 +27,6 @@ passed=0 failed=0
 # check SYSTEM NAME COMMAND: as the user, whose commands begin with what is in `begin`
 check () {
   local start=$SECONDS result=failed
-  # shellcheck disable=SC2016
   printf 'set -e\n%s\n%s\n' "$begin" "$3" >"$empty/$1/tmp/command"
   if within "$1" "su user -c 'cd && bash /tmp/command'"; then
     passed=$((passed + 1)) result=passed
@@ -47,7 +46,7 @@ install () {
 packages () {
   local number=12
   [ "$2" = bookworm ] || number=13
-  cp "$release"/*+deb${number}_*.deb "$empty/$1/root"
+  cp "$release"/*+deb"$number"_*.deb "$empty/$1/root"
   install "$1" 'apt-get -qy install /root/*.deb'
   begin=''
 }
@@ -58,7 +57,6 @@ wheel () {
   begin=''
   check "$1" "pip install" 'python3 -m venv --system-site-packages venv && . venv/bin/activate \
     && PIP_CERT=/etc/ssl/certs/ca-certificates.crt pip install /tmp/*.whl'
-  # shellcheck disable=SC2016
   begin='. venv/bin/activate
     export GST_PLUGIN_PATH=$(python3 -m gstopencl.wheel)'
 }
@@ -74,7 +72,6 @@ clone () {
   install "$1" 'mv /tmp/clone /home/user/clone && chown -R user /home/user/clone'
   begin=''
   check "$1" "demo.sh" 'cd clone && pipelines/demo.sh && ls -l out'
-  # shellcheck disable=SC2016
   begin='[ -n "$MESON_DEVENV" ] || exec meson devenv -C clone/build --workdir "$PWD" bash /tmp/command'
 }
 

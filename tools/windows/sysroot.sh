@@ -59,34 +59,6 @@ copy_headers () {
     | $host-gcc -fsyntax-only -x c -I "$include/glib-2.0" -
 }
 
-# fetch_source PACKAGE FOLDER: of Debian, also where apt-get knows no sources
-fetch_source () {
-  local own=$folder/apt apt
-  mkdir -p "$own/lists/partial"
-  (. /etc/os-release && echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] \
-http://deb.debian.org/debian $VERSION_CODENAME main") >"$own/sources.list"
-  apt=(apt-get -q -o Dir::Etc::SourceList="$own/sources.list" -o Dir::Etc::SourceParts=-
-    -o Dir::State::Lists="$own/lists" -o APT::Sandbox::User=root)
-  "${apt[@]}" update
-  (cd "$own" && "${apt[@]}" source "$1")
-  rm -rf "$2"
-  mv "$own/$1"-*/ "$2"
-  rm -r "$own"
-}
-
-# build_libzip: static, with nothing but deflate
-build_libzip () {
-  local source=$folder/libzip
-  fetch_source libzip "$source"
-  cmake -S "$source" -B "$source/build" -DCMAKE_SYSTEM_NAME=Windows \
-    -DCMAKE_C_COMPILER=$host-gcc -DCMAKE_FIND_ROOT_PATH=/usr/$host -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
-    -DCMAKE_INSTALL_PREFIX="$folder" -DCMAKE_INSTALL_LIBDIR=lib -DBUILD_SHARED_LIBS=OFF \
-    -DENABLE_{COMMONCRYPTO,GNUTLS,MBEDTLS,OPENSSL,WINDOWS_CRYPTO,BZIP2,LZMA,ZSTD}=OFF \
-    -DBUILD_{TOOLS,REGRESS,EXAMPLES,DOC}=OFF
-  cmake --build "$source/build" --target install
-}
-
 # build_opencl: an import library that loads OpenCL.dll at the first call, with the functions that
 # Wine's opencl.dll has
 build_opencl () {
@@ -155,6 +127,8 @@ END
 copy_headers
 mkdir -p "$folder/lib"
 [ "$folder/lib/libOpenCL.a" -nt "$(dirname "$0")/openclloader.c" ] || build_opencl
-[ -e "$folder/lib/libzip.a" ] || build_libzip
+[ -e "$folder/lib/libzip.a" ] || "$(dirname "$0")/../libzip.sh" "$folder" "$folder" \
+  -DCMAKE_SYSTEM_NAME=Windows -DCMAKE_C_COMPILER=$host-gcc -DCMAKE_FIND_ROOT_PATH=/usr/$host \
+  -DCMAKE_FIND_ROOT_PATH_MODE_{LIBRARY,INCLUDE}=ONLY
 describe_libraries
 write_cross_file
