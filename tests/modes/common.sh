@@ -166,6 +166,7 @@ new_debian () {
       || echo 'Acquire::Check-Valid-Until "false";' >"$folder/etc/apt/apt.conf.d/mirror"; } \
     && cp -r "$cache/debian/packages/." "$folder/var/cache/apt/archives" \
     && mkdir -p "$folder/root/.cache/ccache" \
+    && echo force-unsafe-io >"$folder/etc/dpkg/dpkg.cfg.d/no-fsync" \
     && git clone --quiet "$root" "$folder/checkout"; } || refuse "No room for $folder?"
 }
 
