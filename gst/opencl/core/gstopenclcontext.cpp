@@ -688,7 +688,8 @@ gst_opencl_context_get_program (
   if (!opencl::check_process (error))
     return nullptr;
   ContextState &state = *context->state;
-  std::string all_options = "-cl-std=CL1.2";
+  /* PoCL prints the number of warnings to the user's terminal, hence -w. */
+  std::string all_options = "-cl-std=CL1.2 -w";
   if (options && *options)
     all_options += std::string (" ") + options;
   auto compile = [&] {
