@@ -169,7 +169,8 @@ cp "$(tests/run.sh --windows --wheel | tail -1)" "$release"
 notes >"$release/NEWS-$version.md"
 wrap >"$release/gst-opencl.wrap"
 (cd "$release" && sha256sum -- * >SHA256SUMS)
-tests/run.sh --installed "$release" || fail "an installation does not work"
+{ tests/run.sh --installed "$release" && tests/run.sh --windows --installed; } \
+  || fail "an installation does not work"
 git rev-parse --quiet --verify "v$version" >/dev/null \
   || git tag --annotate --file "$release/NEWS-$version.md" --cleanup verbatim "v$version"
 echo "The tag v$version, and in $release:"
