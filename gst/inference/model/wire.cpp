@@ -144,7 +144,7 @@ read_part (
       return true;
   }
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-      "expected %" G_GSIZE_FORMAT " bytes at offset %" G_GUINT64_FORMAT, size, offset);
+      "%" G_GSIZE_FORMAT " bytes expected at offset %" G_GUINT64_FORMAT, size, offset);
   return false;
 }
 
