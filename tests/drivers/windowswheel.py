@@ -120,7 +120,7 @@ def check_kernel_by_path():
     same("dim.gray")
     wrong = pipeline.format(location=r"C:\\kernels\\wrong.cl")
     done = of_windows("gst-launch-1.0", "--quiet", *wrong.split())
-    assert done.returncode != 0 and "wrong.cl:6" in done.stderr, done
+    assert done.returncode != 0 and "wrong.cl:7" in done.stderr, done
 
 
 def check_keyed_film():
