@@ -120,7 +120,7 @@ def check_kernel_by_path():
     same("dim.gray")
     wrong = pipeline.format(location=r"C:\\kernels\\wrong.cl")
     done = of_windows("gst-launch-1.0", "--quiet", *wrong.split())
-    assert done.returncode != 0 and "wrong.cl:6" in done.stderr, done
+    assert done.returncode != 0 and "wrong.cl:7" in done.stderr, done
 
 
 def check_keyed_film():
@@ -137,7 +137,7 @@ def check_keyed_film():
     keyed = [frames_of(f"{folder}/keyed.mov") for folder in ("linux", "windows")]
     assert keyed[0] == keyed[1] and len(keyed[0]) == frames.size, [len(each) for each in keyed]
     # A JPEG is read with Pillow, into a temporary file.
-    done = own("gst-launch-1.0", "-q", *f"videotestsrc num-buffers=1 ! {COLORS} ! jpegenc ! "
+    done = own("gst-launch-1.0", "-q", *f"videotestsrc num-buffers=1 ! {COLORS} ! videoconvert ! jpegenc ! "
                "filesink location=picture.jpg".split())
     assert done.returncode == 0, done.stderr
     said = both("opencl-key", "--key", "00ff00", "--background", "none", "--output", "keyed.png",
