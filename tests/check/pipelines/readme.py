@@ -302,7 +302,7 @@ def check_document(name):
 
 
 def check_built():
-    """Checks that the target of pipelines/demo.sh builds all installed files, including tools."""
+    """Checks that the target of pipelines/demo.sh builds all installed files but opencl-bench."""
     def output_of(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
@@ -321,7 +321,8 @@ def check_built():
     assert tools <= set(outputs.values()), outputs
     for name in "garden.jpg", "greenscreen-before.png", "fetch-selfie-model.py", "packages.py":
         assert any(path.endswith(f"gstopencl/data/{name}") for path in installed.values()), name
-    assert built <= set(made), f"not made by the target runtime: {built - set(made)}"
+    missing = built - set(made) - {"tests/benchmark/opencl-bench"}
+    assert not missing, f"not made by the target runtime: {missing}"
 
 
 def size_of_png(path):
