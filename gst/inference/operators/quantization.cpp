@@ -186,7 +186,7 @@ centered (Lowering &l, ValueId x, const Steps &steps, GError **error)
 {
   const ElementType type = l.value (x).type;
   if (!is_quantized (type) && type != ElementType::i32) {
-    l.fail (error, "unsupported type of quantized numbers: %s", info_of (type).name);
+    l.fail (error, "unsupported quantized numbers of type %s", info_of (type).name);
     return no_value;
   }
   const ValueId real = l.real_of (x, steps.zero_input);
@@ -225,7 +225,7 @@ quantized (Lowering &l, ValueId x, const Steps &steps, ElementType type, GError 
 {
   const Range range = range_of (type);
   if (!is_quantized (type)) {
-    l.fail (error, "unsupported type of quantized numbers: %s", info_of (type).name);
+    l.fail (error, "unsupported quantized numbers of type %s", info_of (type).name);
     return no_value;
   }
   if (are_constant (l, {x, steps.scale, steps.zero}))
