@@ -750,7 +750,7 @@ def check_going_on(folder, shared):
 
 
 def check_report(report, said):
-    """The report and the lines of a redirected run say what was processed."""
+    """The report says what was processed. A redirected run writes no progress."""
     by_name = {pathlib.Path(line["recording"]).name: line for line in report["recordings"]}
     status = [line["status"] for line in report["recordings"]]
     assert status.count("done before") == RECORDINGS - 1, status
@@ -759,7 +759,7 @@ def check_report(report, said):
     assert lost["bytes"] > 2_000_000 and lost["seconds"] > 0, lost
     assert broken["status"] == "failed" and "broken.npy: " in broken["reason"], broken
     assert report["chain"] == DEPTHS and report["seconds"] > 0
-    assert any(line.startswith("2.6 MB of 2.6 MB, 2 of 2 recordings, ") for line in said), said
+    assert not any(" MB of " in line for line in said), said
 
 
 def check_another_chain(folder, shared):
