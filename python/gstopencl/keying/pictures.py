@@ -42,7 +42,7 @@ def temporary_file():
     if os.path.isdir(OPEN_FILES):
         return tempfile.TemporaryFile()
     file = tempfile.NamedTemporaryFile(delete=False)
-    atexit.register(lambda: (file.close(), os.unlink(file.name)))
+    atexit.register(os.unlink, file.name)
     return file
 
 
@@ -71,7 +71,7 @@ def read(path):
         data[0::2], data[1::2] = upright(lower).tobytes(), upper
     file = temporary_file()
     file.write(data)
-    file.flush()
+    file.flush() if isinstance(file.name, int) else file.close()  # Windows locks open files.
     return Copy(file, bool(lower), image.size)
 
 
