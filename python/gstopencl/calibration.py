@@ -28,6 +28,11 @@ STUDENT = ((3, 3.18), (4, 2.78), (5, 2.57), (7, 2.36), (10, 2.23), (15, 2.13))
 BOTH = 1.25
 
 
+def rotation(angles):
+    """Returns complex numbers of these angles. NumPy's exp does not run in Wine 8."""
+    return np.cos(angles) + 1j * np.sin(angles)
+
+
 class Refused(ValueError):
     """The A-lines do not tell the dispersion."""
 
@@ -216,7 +221,7 @@ class Sample:
         """Power over depth of each block, with weights of the samples"""
         lines = self.lines if lines is None else lines
         square, cube = phase
-        weights = window * np.exp(-1j * (square + cube * self.position) * self.position**2)
+        weights = window * rotation(-(square + cube * self.position) * self.position**2)
         made = np.empty((len(lines) // self.block, self.samples // 2))
         for first in range(0, len(lines), 64):  # stays in the cache
             bins = np.fft.fft(lines[first:first + 64] * weights)[:, :self.samples // 2]
@@ -470,7 +475,7 @@ class Mirror:
         put back. `share` is that of the power that passes, `error` the phase's, from noise."""
         size = self.size
         bins = np.fft.fft(at_places(self.signal, FINER * places)
-                          * np.exp(-1j * self.sign * dispersion))
+                          * rotation(-self.sign * dispersion))
         centre = centre_of(bins, search)
         reach, depths = min(reach, centre - 3), np.arange(size // 2)
         away = abs(depths - centre) / reach
@@ -506,7 +511,7 @@ def peak_width(spectrum, phase=0):
     """Distance between the outermost depths at which the amplitude is half of its maximum, with a
     Hann window: the width of a single peak, the whole extent of a smeared one"""
     fine, size = 16, spectrum.size
-    line = (spectrum - spectrum.mean()) * np.hanning(size) * np.exp(-1j * phase)
+    line = (spectrum - spectrum.mean()) * np.hanning(size) * rotation(-phase)
     height = abs(np.fft.fft(line, size * fine))[:size * fine // 2]
     first = LEAST_DEPTH * fine
     half = height[first:].max() / 2
@@ -659,6 +664,6 @@ def depth_of(spectrum, found, sign):
     spectrum = np.asarray(spectrum, float)
     phase = 0 if found.dispersion is None else sign * found.dispersion
     line = at_places(spectrum, found.map) * np.hanning(spectrum.size)
-    bins = np.fft.fft(line * np.exp(-1j * phase))
+    bins = np.fft.fft(line * rotation(-phase))
     peak = peak_of(bins)
     return peak + vertex_of(*np.log(abs(bins[peak - 1:peak + 2]) ** 2 + 1e-300))
