@@ -7,18 +7,18 @@
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
-source=$1/libzip lists=$1/apt
-mkdir -p "$lists/partial"
+source=$1/libzip own=$1/apt
+mkdir -p "$own/lists/partial"
 . /etc/os-release
 echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] \
-http://deb.debian.org/debian $VERSION_CODENAME main" >"$lists/sources.list"
-apt=(apt-get -q -o Dir::Etc::SourceList="$lists/sources.list" -o Dir::Etc::SourceParts=-
-  -o Dir::State::Lists="$lists" -o APT::Sandbox::User=root)
+http://deb.debian.org/debian $VERSION_CODENAME main" >"$own/sources.list"
+apt=(apt-get -q -o Dir::Etc::SourceList="$own/sources.list" -o Dir::Etc::SourceParts=-
+  -o Dir::State::Lists="$own/lists" -o APT::Sandbox::User=root)
 "${apt[@]}" update
-(cd "$lists" && "${apt[@]}" source libzip)
+(cd "$own" && "${apt[@]}" source libzip)
 rm -rf "$source"
-mv "$lists"/libzip-*/ "$source"
-rm -r "$lists"
+mv "$own"/libzip-*/ "$source"
+rm -r "$own"
 cmake -S "$source" -B "$source/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$2" \
   -DCMAKE_INSTALL_LIBDIR=lib -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
   -DENABLE_{COMMONCRYPTO,GNUTLS,MBEDTLS,OPENSSL,WINDOWS_CRYPTO,BZIP2,LZMA,ZSTD}=OFF \

@@ -39,6 +39,7 @@ if [ -n "$desktop" ]; then
   conclude "$passed" "$failed"
 fi
 # With the packages of demo.sh, those that documents name, and those that the test itself needs
+# shellcheck disable=SC2016  # of that shell
 check "commands of the documents" \
   'source /checkout/pipelines/setup.sh \
     && apt-get -qy install --no-install-recommends "${document_packages[@]}" git xvfb x11-utils \
