@@ -868,7 +868,7 @@ def check_no_display():
     assert "no display. --output FILE" in done.stderr, done.stderr
     listed = {words: re.findall("(?m)^  --([a-z-]+)", made_help(words))
               for words in ("--help", "--help-all")}  # fmt: skip
-    of_script = {"no-install", "verbose", "help", "debug", "help-all"}
+    of_script = {"no-install", "verbose", "help", "version", "debug", "help-all"}
     assert len(set(listed["--help"]) - of_script) == 15, listed["--help"]
     assert {"background", *listed["--help"]} - of_script < set(listed["--help-all"]), listed
     for name in "gi.py", "argparse.py":
