@@ -1,7 +1,5 @@
 """Libraries of a wheel for Linux, which nothing else on the machine knows
 
-`python3 -m gstopencl.wheel` prints the folder of the plugins, for GST_PLUGIN_PATH.
-
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
@@ -36,7 +34,11 @@ def add_typelib():
     if not LIBRARIES.is_dir():
         return
     import ctypes
-    ctypes.CDLL(str(LIBRARIES / "libgstopencl-1.0.so.0"))
+    try:
+        ctypes.CDLL(str(LIBRARIES / "libgstopencl-1.0.so.0"))
+    except OSError as error:
+        raise ImportError(f"{error}: install Debian's packages ocl-icd-libopencl1 and "
+                          "libgstreamer-plugins-base1.0-0, or the same of this system") from None
     import gi
     version = "3.0" if gi.version_info >= (3, 51) else "2.0"
     gi.require_version("GIRepository", version)
@@ -51,7 +53,3 @@ def run_program():
     """Runs the program of the wheel that has the name of this one."""
     program = LIBRARIES / "gstreamer-opencl-1.0" / pathlib.Path(sys.argv[0]).name
     os.execv(program, [str(program), *sys.argv[1:]])
-
-
-if __name__ == "__main__":
-    print(PLUGINS)

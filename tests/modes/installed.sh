@@ -58,7 +58,7 @@ wheel () {
   check "$1" "pip install" 'python3 -m venv --system-site-packages venv && . venv/bin/activate \
     && PIP_CERT=/etc/ssl/certs/ca-certificates.crt pip install /tmp/*.whl'
   begin='. venv/bin/activate
-    export GST_PLUGIN_PATH=$(python3 -m gstopencl.wheel)'
+    export GST_PLUGIN_PATH=$(python3 -m gstopencl.plugins)'
 }
 
 # What docs/get-started.md says to install for the wheel
