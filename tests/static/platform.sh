@@ -1,7 +1,7 @@
 #!/bin/bash
 # Promise: only gst/common/platform/ includes headers of an operating system, so that a port
 # has one place to change. Files for file descriptors of device memory may, as only Linux has
-# these.
+# these, and tools/windows.
 #
 # Usage: platform.sh SOURCE_ROOT
 #
@@ -14,7 +14,7 @@ headers+='|netinet/[a-z]+|poll|pthread|pwd|regex|psapi|sched|semaphore|shellapi|
 headers+='|syslog|termios|unistd|utime|wait|windows|winsock2'
 included="^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]($headers)\.h[>\"]"
 allowed='^(gst/common/platform/[a-z-]+\.[ch]pp|gst/opencl/core/gstopenclexternal\.cpp'
-allowed+='|gst/transfer/sharing/dmabufimport\.cpp):'
+allowed+='|gst/transfer/sharing/dmabufimport\.cpp|tools/windows/[a-z]+\.c):'
 all=$(grep -rnE "$included" gst tools --include='*.[ch]' --include='*.[ch]pp') || true
 [ "$(grep -cE "$allowed" <<< "$all")" -gt 5 ] || { echo "platform code was not found"; exit 1; }
 extensions='g_auto(free|ptr|list|slist)?[ (]|__attribute__|__typeof|__extension__'
