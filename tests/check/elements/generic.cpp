@@ -60,7 +60,8 @@ const Frames all_frames[] = {
 /* Options that may reach a compiler's command line: definitions by the elements, with
  * plain names and numbers. User input would not match. */
 const std::regex plain_options (
-    "(-cl-std=CL1\\.2 -w)?( *-D[A-Za-z_][A-Za-z_0-9]*(=[-+.,A-Za-z_0-9]*)?| *-cl-[-a-z]+)*");
+    "(-cl-std=CL1\\.2 -w)?( *-D[A-Za-z_][A-Za-z_0-9]*(=[-+.,A-Za-z_0-9]*)?| "
+    "*-cl-[-a-z]+)*");
 const char *const injection = "1 -DINJECTED=1 -I/nowhere";
 std::atomic<guint> builds;
 std::atomic<bool> has_own_options;
