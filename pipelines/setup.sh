@@ -26,7 +26,7 @@ packages=(
   # windows of opencl-view
   python3-gi-cairo gir1.2-gtk-3.0 gstreamer1.0-gtk3
 )
-# What commands of the documents need beside these
+# Packages that the commands of the documents also need
 # shellcheck disable=SC2034  # used by those that source this
 document_packages=(
   # windows of gst-launch-1.0, more formats of films, cameras

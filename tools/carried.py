@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the libraries of a wheel contain of others: texts of licences, and a list as CycloneDX
+"""Foreign code in the libraries of a wheel: texts of its licences, and a list as CycloneDX
 
 usage: carried.py WHEEL        adds them to a wheel for Linux
 

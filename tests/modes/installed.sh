@@ -61,7 +61,7 @@ wheel () {
     export GST_PLUGIN_PATH=$(python3 -m gstopencl.plugins)'
 }
 
-# What docs/get-started.md says to install for the wheel
+# Prints the packages that docs/get-started.md installs for the wheel
 wheel_needs () {
   sed -n '/^sudo apt-get install python3-venv/,/[^\\]$/p' "$root/docs/get-started.md" \
     | sed 's/^sudo apt-get install//; s/\\$//' | tr '\n' ' '
