@@ -22,38 +22,14 @@ for _variable, _folder in FOLDERS.items():
         os.environ[_variable] = os.pathsep.join([_folder, *filter(None, _known)])
 
 
-def run_module(program, module):
-    from gstreamer_libs import setup_python_environment
+def main():
+    """Starts the program by whose name Python was started."""
+    name = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    if name == "opencl-view":
+        sys.exit("opencl-view needs GTK 3, which the wheels of GStreamer for Windows do not have")
+    from gstreamer_libs import gstreamer_env, setup_python_environment
+    if name == "opencl-devices":
+        program = os.path.join(FOLDERS["PATH"], "opencl-devices.exe")
+        sys.exit(subprocess.call([program, *sys.argv[1:]], env=gstreamer_env()[0]))
     setup_python_environment()
-    importlib.import_module("gstopencl.program").run(program, module)
-
-
-def run_program(name):
-    from gstreamer_libs import gstreamer_env
-    environment, _ = gstreamer_env()
-    sys.exit(subprocess.call([os.path.join(FOLDERS["PATH"], name), *sys.argv[1:]],
-                             env=environment))
-
-
-def oct_process():
-    run_module("oct-process", "gstopencl.batch")
-
-
-def opencl_detect():
-    run_module("opencl-detect", "gstopencl.detect")
-
-
-def opencl_key():
-    run_module("opencl-key", "gstopencl.keying.main")
-
-
-def opencl_view():
-    sys.exit("opencl-view needs GTK 3, which the wheels of GStreamer for Windows do not have")
-
-
-def oct_calibrate():
-    run_module("oct-calibrate", "gstopencl.calibrate")
-
-
-def opencl_devices():
-    run_program("opencl-devices.exe")
+    importlib.import_module("gstopencl.program").main()

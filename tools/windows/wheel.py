@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -20,27 +21,11 @@ sys.path.insert(0, os.path.join(ROOT, "tools"))
 from carried import EVERYWHERE, ON_WINDOWS, bill_of, texts_of  # noqa: E402
 
 PACKAGE = "gstopencl_windows"
-PROGRAMS = ["oct-process", "opencl-detect", "opencl-key", "opencl-view", "oct-calibrate", "opencl-devices"]
 # Modules of the window that other programs use. The window itself is for GTK 3, which GStreamer's
 # wheels do not have.
 VIEW = {"__init__.py", "arguments.py", "octoptions.py", "octpipeline.py", "properties.py"}
-METADATA = """Metadata-Version: 2.4
-Name: gst-opencl
-Version: {version}
-Summary: GStreamer elements on OpenCL: device memory, OCT, chroma keying, programs and networks
-License-Expression: LGPL-2.1-or-later
-{texts}
-Requires-Python: >=3.9
-Requires-Dist: gstreamer-bundle~=1.28
-Requires-Dist: numpy
-Requires-Dist: distributed
-Requires-Dist: cryptography
-Requires-Dist: pillow
-Provides-Extra: formats
-Requires-Dist: h5py; extra == "formats"
-Requires-Dist: tifffile; extra == "formats"
-Requires-Dist: zarr; extra == "formats"
-"""
+# Beside what pyproject.toml names: GStreamer, and what reads pictures, are the system's on Linux.
+REQUIRED = ["gstreamer-bundle~=1.28", "pillow"]
 WHEEL = """Wheel-Version: 1.0
 Generator: gst-opencl
 Root-Is-Purelib: false
@@ -52,6 +37,20 @@ def version_of(build):
     asked = subprocess.run(["meson", "introspect", "--projectinfo", build], check=True,
                            capture_output=True, text=True)
     return json.loads(asked.stdout)["version"]
+
+
+def metadata(project, version, texts):
+    extras = project["optional-dependencies"]
+    lines = ["Metadata-Version: 2.4", f"Name: {project['name']}", f"Version: {version}",
+             f"Summary: {project['description']}",
+             f"License-Expression: {project['license']['text']}",
+             *(f"License-File: {name}" for name in texts),
+             f"Requires-Python: {project['requires-python'].replace(' ', '')}",
+             *(f"Requires-Dist: {name}" for name in project["dependencies"] + REQUIRED),
+             *(f"Provides-Extra: {extra}" for extra in extras),
+             *(f'Requires-Dist: {name}; extra == "{extra}"' for extra in extras
+               for name in extras[extra])]
+    return "\n".join([*lines, ""])
 
 
 def contents(build, info, version):
@@ -79,10 +78,11 @@ def contents(build, info, version):
         yield f"{info}/licenses/{name}", path
     yield f"{info}/sboms/gst-opencl.cdx.json", bill_of(version, carried).encode()
     yield "gst_opencl.pth", f"import {PACKAGE}\n".encode()
-    yield f"{info}/METADATA", METADATA.format(
-        version=version, texts="\n".join(f"License-File: {name}" for name in texts)).encode()
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as file:
+        project = tomllib.load(file)["project"]
+    yield f"{info}/METADATA", metadata(project, version, texts).encode()
     yield f"{info}/WHEEL", WHEEL.encode()
-    lines = [f"{name} = {PACKAGE}:{name.replace('-', '_')}" for name in PROGRAMS]
+    lines = [f"{name} = {PACKAGE}:main" for name in project["scripts"]]
     yield f"{info}/entry_points.txt", "\n".join(["[console_scripts]", *lines, ""]).encode()
 
 

@@ -174,11 +174,25 @@ find_converters (const GstCaps *given, const GstCaps *taken)
   const GstStructure *from = gst_caps_get_structure (given, 0);
   const GstStructure *to = gst_caps_get_structure (taken, 0);
   const std::string upload = has_no_device_memory (given) ? "openclupload" : "";
-  const gchar *domain = gst_structure_get_string (to, "domain");
-  if (!domain || g_strcmp0 (domain, gst_structure_get_string (from, "domain")) == 0)
-    return gst_structure_has_name (to, gst_structure_get_name (from)) ? upload : "";
-  return upload + (upload.empty () ? "" : " ! ")
-         + (g_str_equal (domain, "wavenumber") ? "octwindowinterp" : "octfft");
+  if (!gst_structure_has_name (to, gst_structure_get_name (from)))
+    return "";
+  /* Each element takes the domain before its own. */
+  static const struct {
+    const gchar *domain, *element;
+  } steps[] = {
+      {"wavelength", ""}, {"wavenumber", "octwindowinterp"}, {"depth", "octfft"}};
+  const gchar *has = gst_structure_get_string (from, "domain");
+  const gchar *needs = gst_structure_get_string (to, "domain");
+  std::string chain = upload;
+  bool passed = false;
+  for (const auto &step : steps) {
+    if (passed)
+      chain += (chain.empty () ? "" : " ! ") + std::string (step.element);
+    if (g_strcmp0 (step.domain, needs) == 0)
+      return passed || g_strcmp0 (has, needs) == 0 ? chain : "";
+    passed |= g_strcmp0 (step.domain, has) == 0;
+  }
+  return needs ? "" : upload;
 }
 } // namespace
 
@@ -199,10 +213,14 @@ warn_of_missing_element (GstElement *element, GstPad *sink)
     GstCaps *given = gst_pad_query_caps (source, nullptr);
     GstCaps *taken = gst_pad_get_pad_template_caps (sink);
     const std::string missing = find_converters (given, taken);
-    if (!missing.empty ())
+    /* A link that fails asks several times. */
+    const gchar *told = "opencl-told-of-missing-element";
+    if (!missing.empty () && !g_object_get_data (G_OBJECT (element), told)) {
+      g_object_set_data (G_OBJECT (element), told, element);
       GST_WARNING_OBJECT (element,
           "%s cannot be linked to this element: add %s before %s",
           name_of_parent (source).c_str (), missing.c_str (), GST_OBJECT_NAME (element));
+    }
     gst_caps_unref (taken);
     gst_caps_unref (given);
   }

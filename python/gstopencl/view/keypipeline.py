@@ -8,6 +8,7 @@ import typing
 from ..keying.films import keep_range
 from ..keying.hdr import to_srgb
 from ..launch import Value, build
+from ..system import camera_source
 from .gtk import Gst
 
 
@@ -51,7 +52,7 @@ def source_of_film(film):
 
 
 def source_of_camera(device):
-    return Source(["v4l2src", "name=camera", Value("device", device), "! decodebin ! videoconvert"
+    return Source([*camera_source("camera", device), "! decodebin ! videoconvert"
                    " ! queue leaky=downstream max-size-buffers=2"])
 
 

@@ -682,6 +682,8 @@ lines_to_link ()
           "add octwindowinterp before octfft"},
       {"octtestsrc ! octwindowinterp ! octdisplay ! fakesink",
           "add octfft before octdisplay"},
+      {"octtestsrc ! octdisplay ! fakesink",
+          "add octwindowinterp ! octfft before octdisplay"},
       {"octrawparse samples=8 lines=2 ! octfft ! fakesink",
           "add openclupload ! octwindowinterp before octfft"},
       {"videotestsrc ! chromakey ! fakesink", "add openclupload before chromakey"},
@@ -691,6 +693,7 @@ lines_to_link ()
        "keyfill name=fill ! fakesink  videotestsrc ! openclupload ! fill.background",
           ""},
       {"audiotestsrc ! chromakey ! fakesink", ""},
+      {"videotestsrc ! octwindowinterp ! fakesink", ""},
   };
 }
 
@@ -721,4 +724,5 @@ TEST_ROWS (test_failed_links_name_the_missing_element, lines_to_link ())
   fail_unless (
       row.part.empty () ? said.empty () : said.find (row.part) != std::string::npos,
       "\"%s\"", said.c_str ());
+  fail_unless (said.find ("cannot") == said.rfind ("cannot"), "\"%s\"", said.c_str ());
 }
