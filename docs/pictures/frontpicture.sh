@@ -18,7 +18,8 @@ picture=$(realpath "${1:-$docs/front.webp}")
 packages+=(xvfb xauth webp)
 prepare
 cd "$(mktemp -d)"
-export frames=32 rate=6
+mkdir retina && cd retina # the window shows its name
+export frames=32 rate=6 # of the moving picture
 width=800 height=532 small=225
 
 # Tissue takes longer to simulate than to show, so the window plays a recording of it. It fills its
@@ -28,12 +29,12 @@ gst-launch-1.0 -q octtestsrc pattern=tissue b-scans=64 num-buffers=64 \
 # shellcheck disable=SC2016  # variables of that bash
 xvfb-run --auto-servernum --server-args="-screen 0 1200x800x24" bash -c '
   "$0" --oct --wavelength-range 1187,1433 --wavelength-unit nm --background frame --depth 8,400 \
-    --rate $rate --b-scans 64 retina.npy & window=$!
+    --b-scans 64 retina.npy & window=$!
   until [ "$(gst-launch-1.0 -q ximagesrc num-buffers=1 ! videoconvert ! pngenc ! fdsink | wc -c)" \
     -gt 200000 ]; do sleep 2; done
   sleep 25
   gst-launch-1.0 -q ximagesrc num-buffers=$frames use-damage=false show-pointer=false \
-    ! video/x-raw,framerate=$rate/1 ! videoconvert ! pngenc ! multifilesink location=window-%02d.png
+    ! video/x-raw,format=BGRx,framerate=$rate/1 ! filesink location=window.raw
   kill $window && wait $window || true' "$build/tools/opencl-view"
 
 # scaled WIDTH HEIGHT: elements that make a picture that large
@@ -53,8 +54,8 @@ still "$docs/greenscreen.png"
 scaled $width $height
 gst-launch-1.0 -q compositor name=front sink_1::ypos=$height sink_2::ypos=$height \
   sink_2::xpos=$((width / 2)) ! videoconvert ! pngenc ! multifilesink location=front-%02d.png \
-  multifilesrc location=window-%02d.png caps="image/png,framerate=$rate/1" ! "${scaled[@]}" \
-  ! front. "${filmed[@]}" "${still[@]}"
+  filesrc location=window.raw ! rawvideoparse format=bgrx width=1200 height=800 framerate=$rate/1 \
+  ! "${scaled[@]:2}" ! front. "${filmed[@]}" "${still[@]}"
 img2webp -loop 0 -lossy -q 55 -m 6 -d $((1000 / rate)) front-*.png -o "$picture"
-rm -r "$PWD"
+rm -r "${PWD%/retina}"
 ls -l "$picture"

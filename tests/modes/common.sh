@@ -125,15 +125,21 @@ run_tests () {
   exit
 }
 
+# list_tests [COMMAND]: names of the suite's tests, or of those whose command begins so
+list_tests () {
+  meson introspect --tests "$build" | python3 -c '
+import json, sys
+print(*(test["name"] for test in json.load(sys.stdin)
+        if test["cmd"][0].startswith(sys.argv[1]) and not any(":all" in name for name in test["suite"])),
+      sep="\n")' "${1:-}"
+}
+
 # run_slowly FACTOR [TEST…]: under a sanitizer; without names, programs of the build that do all that
 # the others do, but for those that take minutes to do it with more frames and sizes
 run_slowly () {
   local factor=$1 programs
   shift
-  mapfile -t programs < <(meson introspect --tests "$build" | python3 -c '
-import json, sys
-print(*(test["name"] for test in json.load(sys.stdin) if test["cmd"][0].startswith(sys.argv[1])),
-      sep="\n")' "$build/" | grep -vE "$left_out_slowly")
+  mapfile -t programs < <(list_tests "$build/" | grep -vE "$left_out_slowly")
   [ $# -gt 0 ] || set -- "${programs[@]}"
   export CK_TIMEOUT_MULTIPLIER=$factor
   run_tests --timeout-multiplier "$factor" "$@"

@@ -637,7 +637,8 @@ complex_variance (const Frames &frames, gsize bins)
 }
 
 /* Phase differences between neighbouring A-lines of the last frame, averaged over 3 × 3;
- * at least 40 dB below the brightest */
+ * at most 40 dB below the brightest. The rounding error of a depth is 1e-6 of the brightest, so
+ * that of a phase grows as the depth gets darker. */
 static std::vector<Known>
 phases (const Frames &frames, gsize bins)
 {
@@ -656,8 +657,8 @@ phases (const Frames &frames, gsize bins)
              at++, count++)
           sum += frame[(pair + 1) * bins + at] * std::conj (frame[pair * bins + at]);
       }
-      const bool seen = std::abs (sum) / count > 1e-4 * most * most;
-      result.push_back ({std::arg (sum), seen ? 1e-4 : -1});
+      const double bright = std::sqrt (std::abs (sum) / count) / most;
+      result.push_back ({std::arg (sum), bright > 0.01 ? 2e-6 / bright : -1});
     }
   }
   return result;
