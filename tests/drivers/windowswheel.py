@@ -176,6 +176,7 @@ def check_python():
     """Without a call that sets up GStreamer's wheels before"""
     pathlib.Path("process.py").write_text("""import gstopencl, numpy
 numpy.save ("python.npy", gstopencl.process ("recording0.npy"))
+assert gstopencl.run ("sqrt (x*x + y*y)", x=[3., 5.], y=[4., 12.]).tolist () == [5, 13]
 print (gstopencl.__version__)
 """)
     done = of_windows("python", "process.py", folder=SCRIPTS.parent)

@@ -12,8 +12,9 @@
 set -uo pipefail
 source "$(dirname "$0")/common.sh"
 
+gir=gst/opencl/GstOpenCL-1.0.gir
 case ${1:-} in
-  --wheel) target=runtime ;;
+  --wheel) target=runtime && build_or_refuse $gir >&2 ;;
   --installed) target=runtime && build_or_refuse runtime ;;
   *) target=all && build_or_refuse all ;;
 esac
@@ -27,7 +28,7 @@ other=$build-windows
   -D{introspection,clfft,clblast}=disabled -D{benchmark,hardening}=false </dev/null >&2 \
   || refuse "The build failed."
 ninja -C "$other" $target </dev/null >&2 || refuse "The build failed."
-wheel=$("$root/tools/windows/wheel.py" "$other" "$other") || refuse "There is no wheel."
+wheel=$("$root/tools/windows/wheel.py" "$other" "$build/$gir" "$other") || refuse "There is no wheel."
 gst=$sysroot/gstreamer site=$other/site packed=$other/site/gstopencl_windows
 rm -rf "$site"
 /usr/bin/python3 -m pip install --quiet --no-deps --only-binary :all: --platform win_amd64 \

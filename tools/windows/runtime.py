@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDERS = {
     "PATH": os.path.join(HERE, "bin"),  # of the library
     "GST_PLUGIN_PATH_1_0": os.path.join(HERE, "lib", "gstreamer-1.0"),
+    "GI_TYPELIB_PATH": os.path.join(HERE, "lib", "girepository-1.0"),
 }
 
 for _variable, _folder in FOLDERS.items():

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Packs a build for Windows and the Python package as a wheel: wheel.py BUILD FOLDER
+"""Packs a build for Windows and the Python package as a wheel: wheel.py BUILD GIR FOLDER
 
-BUILD is a build folder of tests/run.sh --windows. Prints the path of the wheel. Equal builds give
+BUILD is a build folder of tests/run.sh --windows, GIR the GstOpenCL-1.0.gir of a build for Linux: both
+have the same types. Prints the path of the wheel. Equal builds give
 equal wheels.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
@@ -53,7 +54,15 @@ def metadata(project, version, texts):
     return "\n".join([*lines, ""])
 
 
-def contents(build, info, version):
+def typelib(build, gir):
+    """Returns the path of the type library, which names the library as Windows does."""
+    path = os.path.join(build, "GstOpenCL-1.0.typelib")
+    subprocess.run(["g-ir-compiler", "--shared-library", "libgstopencl-1.0-0.dll", "--output", path,
+                    gir], check=True)
+    return path
+
+
+def contents(build, gir, info, version):
     """(name in the wheel, path or bytes)"""
     python = os.path.join(ROOT, "python")
     for path in glob.glob(os.path.join(python, "gstopencl", "**", "*.[cp][ly]"), recursive=True):
@@ -64,6 +73,7 @@ def contents(build, info, version):
     for name in ("docs/garden.jpg", "docs/greenscreen-before.png", "tools/fetch-selfie-model.py",
                  "tools/fetch-detection-model.py", "tools/onnxwriter.py", "tools/packages.py", "tools/tfliteconverter.py"):
         yield f"gstopencl/data/{os.path.basename(name)}", os.path.join(ROOT, name)
+    yield f"{PACKAGE}/lib/girepository-1.0/GstOpenCL-1.0.typelib", typelib(build, gir)
     yield f"{PACKAGE}/__init__.py", os.path.join(ROOT, "tools", "windows", "runtime.py")
     for pattern, folder in (("gst/opencl/*.dll", "bin"), ("gst/opencl/*.exe", "bin"),
                             ("tools/*.exe", "bin"), ("gst/*/libgst*opencl.dll", "lib/gstreamer-1.0")):
@@ -87,14 +97,14 @@ def contents(build, info, version):
 
 
 def main():
-    build, folder = sys.argv[1:]
+    build, gir, folder = sys.argv[1:]
     version = version_of(build)
     info = f"gst_opencl-{version}.dist-info"
     path = os.path.join(folder, f"gst_opencl-{version}-py3-none-win_amd64.whl")
     record = []
     os.makedirs(folder, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for name, source in sorted(contents(build, info, version)):
+        for name, source in sorted(contents(build, gir, info, version)):
             if isinstance(source, str):
                 with open(source, "rb") as file:
                     source = file.read()
