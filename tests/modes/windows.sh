@@ -33,7 +33,7 @@ gst=$sysroot/gstreamer site=$other/site packed=$other/site/gstopencl_windows
 rm -rf "$site"
 /usr/bin/python3 -m pip install --quiet --no-deps --only-binary :all: --platform win_amd64 \
   --root-user-action ignore --target "$site" "$wheel" || refuse "The wheel cannot be installed."
-"$root/tests/drivers/imports.py" "$gst/bin" "$packed"/bin/* "$packed"/lib/*/* >&2 \
+"$root/tests/drivers/imports.py" "$gst/bin" "$packed"/bin/* "$packed"/lib/*/*.dll >&2 \
   || refuse "The wheel lacks libraries."
 [ "${1:-}" != --wheel ] || { echo "$wheel" && exit; }
 
