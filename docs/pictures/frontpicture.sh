@@ -22,9 +22,10 @@ mkdir retina && cd retina # the window shows its name
 export frames=32 rate=6 # of the moving picture
 width=800 height=532 small=225
 
-# Tissue takes longer to simulate than to show, so the window plays a recording of it. It fills its
-# screen. When it shows B-scans, it takes 64 of them to fill the projection.
-gst-launch-1.0 -q octtestsrc pattern=tissue b-scans=64 num-buffers=64 \
+# Tissue takes longer to simulate than to show, so the window plays a recording of it, of 20 seconds.
+# It fills its screen. It takes 64 B-scans to fill the projection, which is empty when the recording
+# begins again: that is before the pictures are taken, and after them.
+gst-launch-1.0 -q octtestsrc pattern=tissue b-scans=64 num-buffers=512 \
   ! "video/x-raw,width=1024,height=256" ! npysink location=retina.npy
 # shellcheck disable=SC2016  # variables of that bash
 xvfb-run --auto-servernum --server-args="-screen 0 1200x800x24" bash -c '
@@ -34,7 +35,8 @@ xvfb-run --auto-servernum --server-args="-screen 0 1200x800x24" bash -c '
     -gt 200000 ]; do sleep 2; done
   sleep 25
   gst-launch-1.0 -q ximagesrc num-buffers=$frames use-damage=false show-pointer=false \
-    ! video/x-raw,format=BGRx,framerate=$rate/1 ! filesink location=window.raw
+    ! video/x-raw,framerate=$rate/1 ! videoconvert ! video/x-raw,format=RGB \
+    ! filesink location=window.raw
   kill $window && wait $window || true' "$build/tools/opencl-view"
 
 # scaled WIDTH HEIGHT: elements that make a picture that large
@@ -54,7 +56,7 @@ still "$docs/greenscreen.png"
 scaled $width $height
 gst-launch-1.0 -q compositor name=front sink_1::ypos=$height sink_2::ypos=$height \
   sink_2::xpos=$((width / 2)) ! videoconvert ! pngenc ! multifilesink location=front-%02d.png \
-  filesrc location=window.raw ! rawvideoparse format=bgrx width=1200 height=800 framerate=$rate/1 \
+  filesrc location=window.raw ! rawvideoparse format=rgb width=1200 height=800 framerate=$rate/1 \
   ! "${scaled[@]:2}" ! front. "${filmed[@]}" "${still[@]}"
 img2webp -loop 0 -lossy -q 55 -m 6 -d $((1000 / rate)) front-*.png -o "$picture"
 rm -r "${PWD%/retina}"
