@@ -157,10 +157,7 @@ export SOURCE_DATE_EPOCH
 release=$root/build-release/$version tarball=gst-opencl-$version.tar.xz
 rm -rf "$root/build-release"
 mkdir -p "$release"
-install_or_refuse
-meson setup "$root/build-release/meson" "$root" -Dtests=false -Dbenchmark=false >/dev/null
-meson dist -C "$root/build-release/meson" --formats xztar --no-tests
-mv "$root/build-release/meson/meson-dist/$tarball" "$release"
+git archive --prefix="gst-opencl-$version/" HEAD | xz >"$release/$tarball"
 make_packages bookworm 12
 make_packages trixie 13
 make_site
