@@ -174,25 +174,27 @@ find_converters (const GstCaps *given, const GstCaps *taken)
   const GstStructure *from = gst_caps_get_structure (given, 0);
   const GstStructure *to = gst_caps_get_structure (taken, 0);
   const std::string upload = has_no_device_memory (given) ? "openclupload" : "";
-  if (!gst_structure_has_name (to, gst_structure_get_name (from)))
-    return "";
-  /* Each element takes the domain before its own. */
+  const gchar *needs = gst_structure_get_string (to, "domain");
+  if (!needs)
+    return gst_structure_has_name (to, gst_structure_get_name (from)) ? upload : "";
+  /* Raw spectra are video, too. Each element takes the domain before its own. */
+  const gchar *has = gst_structure_has_name (from, "video/x-raw")
+                         ? "wavelength"
+                         : gst_structure_get_string (from, "domain");
   static const struct {
     const gchar *domain, *element;
   } steps[] = {
       {"wavelength", ""}, {"wavenumber", "octwindowinterp"}, {"depth", "octfft"}};
-  const gchar *has = gst_structure_get_string (from, "domain");
-  const gchar *needs = gst_structure_get_string (to, "domain");
   std::string chain = upload;
   bool passed = false;
   for (const auto &step : steps) {
     if (passed)
       chain += (chain.empty () ? "" : " ! ") + std::string (step.element);
-    if (g_strcmp0 (step.domain, needs) == 0)
-      return passed || g_strcmp0 (has, needs) == 0 ? chain : "";
     passed |= g_strcmp0 (step.domain, has) == 0;
+    if (g_str_equal (step.domain, needs))
+      return passed ? chain : "";
   }
-  return needs ? "" : upload;
+  return "";
 }
 } // namespace
 

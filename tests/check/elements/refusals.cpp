@@ -693,7 +693,9 @@ lines_to_link ()
        "keyfill name=fill ! fakesink  videotestsrc ! openclupload ! fill.background",
           ""},
       {"audiotestsrc ! chromakey ! fakesink", ""},
-      {"videotestsrc ! octwindowinterp ! fakesink", ""},
+      {"videotestsrc ! octwindowinterp ! fakesink",
+          "add openclupload before octwindowinterp"},
+      {"octtestsrc ! octwindowinterp ! octfft ! octwindowinterp ! fakesink", ""},
   };
 }
 
