@@ -21,8 +21,8 @@ packages=(
   ocl-icd-opencl-dev opencl-clhpp-headers libvkfft-dev pocl-opencl-icd
   # elements that pipelines link with
   gstreamer1.0-tools gstreamer1.0-plugins-base gstreamer1.0-plugins-good
-  # Python, generated weights and tables, pictures that opencl-key reads
-  python3-gi gir1.2-gst-plugins-base-1.0 python3-numpy python3-pil
+  # Python, generated weights and tables, pictures that opencl-key reads, networks from PyPI
+  python3-gi gir1.2-gst-plugins-base-1.0 python3-numpy python3-pil python3-pip
   # windows of opencl-view
   python3-gi-cairo gir1.2-gtk-3.0 gstreamer1.0-gtk3
 )
@@ -55,7 +55,7 @@ test_packages=(
   # formats of oct-process
   python3-h5py python3-tifffile python3-zarr
   # the reference that some tests compare with, and checks of the sources themselves
-  python3-nibabel python3-pip librandom123-dev clang-format shellcheck
+  python3-nibabel librandom123-dev clang-format shellcheck
   # what the examples in docs/examples are for
   cmake python3-pyopencl python3-gst-1.0 gir1.2-ges-1.0
   # the reference: meson compile docs
