@@ -68,10 +68,11 @@ class FilesProgress(Progress):
         """Asks the element "file_shown" how much of the file has been played."""
         from gi.repository import Gst
         film = pipeline.get_by_name("file_shown")
-        (has_place, place), (has_end, end) = (
-            ask(Gst.Format.TIME) for ask in (film.query_position, film.query_duration)) \
-            if film else ((False, 0), (False, 0))
-        if has_place and has_end and 0 < place < end:
+        has_end, end = film.query_duration(Gst.Format.TIME) if film else (False, 0)
+        if not has_end or end <= 0:  # A decoder that has no time logs an error when it is asked.
+            return
+        has_place, place = film.query_position(Gst.Format.TIME)
+        if has_place and 0 < place < end:
             self((self.number + place / end) / self.count, self.text)
 
 
