@@ -2,8 +2,7 @@
 """Packs a build for Windows and the Python package as a wheel: wheel.py BUILD GIR FOLDER
 
 BUILD is a build folder of tests/run.sh --windows, GIR the GstOpenCL-1.0.gir of a build for Linux: both
-have the same types. Prints the path of the wheel. Equal builds give
-equal wheels.
+have the same types. Prints the path of the wheel. Equal builds give equal wheels.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """

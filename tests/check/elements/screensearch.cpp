@@ -385,9 +385,10 @@ struct Part {
 const struct Filmed {
   const char *label;
   Part screen, subject;
+  double clear = 10; /* largest mean alpha of the screen */
 } filmed[] = {
     {"lemur_even.png", {2, 5, 20, 90}, {42, 30, 58, 70}},
-    {"lemur_uneven.png", {2, 5, 20, 90}, {42, 30, 58, 70}},
+    {"lemur_uneven.png", {2, 5, 20, 90}, {42, 30, 58, 70}, 15},
     {"natron_pik_greenscreen_960x540.jpg", {70, 15, 95, 90}, {40, 25, 50, 40}},
     {"simogasp_ck6_wrinkled.jpg", {5, 20, 35, 90}, {52, 90, 62, 98}},
     {"ethanou_markers.png", {60, 10, 85, 90}, {30, 10, 33, 18}},
@@ -458,8 +459,8 @@ TEST_ROWS (test_footage_is_keyed_within_ten_frames, filmed)
       usual = undisturbed.run (picture);
     const double least = mean_alpha (usual, row.screen),
                  most = mean_alpha (usual, row.subject);
-    fail_unless (least <= 15 && most >= 225, "%s: %s: mean alpha %.1f, %.1f", row.label,
-        settings, least, most);
+    fail_unless (least <= row.clear && most >= 225, "%s: %s: mean alpha %.1f, %.1f",
+        row.label, settings, least, most);
     for (const auto &stream : streams) {
       Keyer keyer (settings);
       for (int frame = 0; frame < std::max (stream.opens, stream.appears + 10) + 4;
